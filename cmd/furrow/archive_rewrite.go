@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,7 +84,8 @@ func archiveRewrite(c *cli.Context) error {
 // mostDays is how many folders one command rewrites.
 const mostDays = 10_000
 
-// folders returns the folders that the selected days have now, or should have.
+// folders returns the folders that the selected days have now, or should have, in the order of days: a command that is
+// stopped is repeated from a day on, for all tenants.
 func (s archiveScope) folders(ctx context.Context, f query.Devices, days *archive.Tables,
 	now tables.Ticks) (all []archive.TableDay, err error) {
 	owners := map[archive.TableDay]bool{}
@@ -107,7 +109,7 @@ func (s archiveScope) folders(ctx context.Context, f query.Devices, days *archiv
 			}
 		}
 	}
-	slices.SortFunc(all, archive.TableDay.Compare)
+	slices.SortFunc(all, func(a, b archive.TableDay) int { return cmp.Or(cmp.Compare(a.Day, b.Day), a.Compare(b)) })
 	return all, nil
 }
 

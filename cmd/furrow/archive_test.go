@@ -219,6 +219,33 @@ func (f *fixture) archiveLines(command string, more ...string) []archiveLine {
 }
 
 // TestCopyHasTheArchive without sending objects twice, and its files are those of the source.
+// TestDaysOfAllTenantsAreRewrittenInOrder: a rewrite that is stopped says to continue with the day that it was at, and
+// then no tenant may lack a day before that.
+func TestDaysOfAllTenantsAreRewrittenInOrder(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	file := filepath.Join(t.TempDir(), "furrow.yaml")
+	writeFile(t, file, archiveOfHours)
+	f.must("config apply", file)
+	f.createTables()
+	for _, tenant := range []schema.Tenant{"acme", "contoso"} {
+		d := newDevice(schema.DeviceID(tenant+":1"), tenant, 2026, time.November)
+		var rows []tables.Entity
+		for days := range 3 {
+			rows = append(rows, reading(d.ID, time.Now().AddDate(0, 0, -days-2), float64(days)))
+		}
+		f.add(d, rows...)
+	}
+	f.must("schedule --once")
+	f.work() // it creates the container
+	lines := jsonOf[rewrittenLine](t, f.must("archive rewrite --from -6d --to -1d --json"))
+	if len(lines) != 6 || !slices.IsSortedFunc(lines, func(a, b rewrittenLine) int {
+		return strings.Compare(a.Date, b.Date)
+	}) {
+		t.Errorf("it makes %+v", lines)
+	}
+}
+
 func TestCopyHasTheArchive(t *testing.T) {
 	t.Parallel()
 	f, _ := newArchivedFixture(t)
