@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -18,6 +19,7 @@ import (
 	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 )
@@ -279,5 +281,38 @@ func TestIncidentsStayWithTheTenantTheyAreOf(t *testing.T) {
 				t.Errorf("%s (%s): %d, want %d", target, rule, w.Code, want)
 			}
 		}
+	}
+}
+
+// TestFollowedDeviceThatMovesTellsTheFormerTenantNothing: who follows a device when it moves gets no reading of the new
+// tenant, and who sees all tenants gets each.
+func TestFollowedDeviceThatMovesTellsTheFormerTenantNothing(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t, 2, Config{Loopback: true})
+	g.run(t, 2)
+	devices := g.c.Model.Devices
+	former := must.Have(devices.Follow(model.Within(t.Context(), "contoso"), "d0000"))(t)
+	all := must.Have(devices.Follow(t.Context(), "d0000"))(t)
+	next := func(tenant string, of *model.Follower) []answers.Reading {
+		t.Helper()
+		devices.Forget("d0000")
+		readings, err := of.Next(model.Within(t.Context(), tenant))
+		if err != nil && !errors.Is(err, model.ErrUnknown) {
+			t.Fatal(err)
+		}
+		return readings
+	}
+	g.Send(t, "d0000", time.Now(), map[string]any{"temperature": 1.0})
+	if a, b := next("contoso", former), next("", all); len(a) != 1 || len(b) != 1 {
+		t.Fatalf("before the move, they see %d and %d readings, want 1", len(a), len(b))
+	}
+	must.Have(sas.NewRegistry(g.Client, g.Names).Move(t.Context(), sas.Move{Device: "d0000", To: "fabrikam",
+		At: tables.TicksOf(time.Now().Add(-time.Second))}))(t)
+	g.Send(t, "d0000", time.Now(), map[string]any{"temperature": 2.0})
+	if got := next("contoso", former); len(got) != 0 {
+		t.Errorf("the former tenant sees %+v", got)
+	}
+	if got := next("", all); len(got) != 1 {
+		t.Errorf("who sees all tenants sees %+v", got)
 	}
 }

@@ -70,7 +70,7 @@ func (a *API) Routes() []Route {
 		Take("/v1/devices/{id}", named(DeviceID, func(r *http.Request, id string, _ None) (model.DeviceAnswer, error) {
 			return m.Devices.Device(r.Context(), id)
 		})),
-		// One operation every three seconds while it is open.
+		// One operation every three seconds while it is open, and about three more while the device sends.
 		Take("/v1/devices/{id}/stream", a.streamDevice),
 		// One operation per day and per thousand points.
 		Take("/v1/devices/{id}/series",

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -66,7 +67,7 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, p Map) error {
 	return nil
 }
 
-// streamDevice sends the readings that a device writes from now on.
+// streamDevice sends the readings that a device writes from now on, until it moves to another tenant.
 func (a *API) streamDevice(w http.ResponseWriter, r *http.Request, _ None) error {
 	id, err := DeviceID(r)
 	if err != nil {
@@ -88,6 +89,9 @@ func (a *API) streamDevice(w http.ResponseWriter, r *http.Request, _ None) error
 	var sent time.Time
 	for ctx.Err() == nil {
 		readings, err := device.Next(ctx)
+		if errors.Is(err, model.ErrUnknown) { // it has moved to another tenant
+			return nil
+		}
 		if err != nil && ctx.Err() == nil {
 			a.log.Warn("readings cannot be read; the stream tries again", "device", id, "error", err)
 		}

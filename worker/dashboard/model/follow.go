@@ -13,6 +13,7 @@ import (
 // A Follower reads what a device writes from now on.
 type Follower struct {
 	accounts *Accounts
+	owners   *Owners
 	member   schema.Member
 	after    schema.RowKey // of the newest reading so far
 }
@@ -28,11 +29,13 @@ const (
 // Follow returns what follows a device, or ErrUnknown.
 func (ds *Devices) Follow(ctx context.Context, id string) (*Follower, error) {
 	o, err := ds.owners.owner(ctx, id)
-	return &Follower{ds.accounts, o.member, schema.RowKey{Ticks: tables.TicksOf(time.Now())}}, err
+	return &Follower{ds.accounts, ds.owners, o.member, schema.RowKey{Ticks: tables.TicksOf(time.Now())}}, err
 }
 
-// Next returns the readings that are newer than all before. It takes one storage operation.
+// Next returns the readings that are newer than all before, or ErrUnknown where they belong to another tenant, to which
+// the device has moved. It takes one storage operation and, if there are readings, those of asking whose device it is.
 func (f *Follower) Next(ctx context.Context) (all []answers.Reading, err error) {
+	known := false
 	span := query.Span{From: f.after.Ticks, To: tables.TicksOf(time.Now().Add(followAhead))}
 	if span.To <= span.From {
 		span.To = span.From + 1
@@ -47,7 +50,16 @@ func (f *Follower) Next(ctx context.Context) (all []answers.Reading, err error) 
 		if err != nil || key.Compare(f.after) <= 0 {
 			continue
 		}
-		f.after = key
+		if !known {
+			o, err := f.owners.owner(ctx, string(f.member.Device))
+			if err != nil {
+				return nil, err
+			}
+			known, f.member = true, o.member
+		}
+		if f.after = key; !f.member.Has(key.Ticks) {
+			continue
+		}
 		sample, err := r.Sample(sensors)
 		if err != nil {
 			continue // the device's page lists it as a reject
