@@ -18,6 +18,7 @@ import (
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
+	"furrow/tables/commands"
 	"furrow/tables/schema"
 	"furrow/worker/answers"
 	"furrow/worker/dashboard/api"
@@ -314,5 +315,34 @@ func TestFollowedDeviceThatMovesTellsTheFormerTenantNothing(t *testing.T) {
 	}
 	if got := next("", all); len(got) != 1 {
 		t.Errorf("who sees all tenants sees %+v", got)
+	}
+}
+
+// TestCommandsOfTheFormerTenantStayUnknownToTheNext, which finds those from the move on: by the API as on the page.
+func TestCommandsOfTheFormerTenantStayUnknownToTheNext(t *testing.T) {
+	effort.Alone(t)
+	t.Parallel()
+	f := newMoved(t)
+	to := commands.Of(f.Client, f.Names)
+	must.Succeed(t, to.Table.Create(t.Context()))
+	sent := func(at time.Time, body string) string {
+		c := schema.Command{Device: "d0000", ID: schema.NewCommandID(tables.TicksOf(at), "x"), Body: body, Who: "olga",
+			Expires: tables.TicksOf(time.Now().Add(time.Hour))}
+		must.Succeed(t, to.Insert(t.Context(), c))
+		return string(c.ID)
+	}
+	before, after := sent(f.at.Add(-time.Minute), `{"door":"vault"}`), sent(f.at.Add(time.Minute), `{"door":"gate"}`)
+	const at = "/v1/devices/d0000/commands"
+	list := answer[api.Commands](t, f.current, at)
+	if len(list.Commands) != 1 || list.Commands[0].ID != after || list.Waiting != 1 {
+		t.Errorf("the tenant sees %+v", list)
+	}
+	if page := f.current.get("/devices/d0000/commands/" + before + "/cancel"); page.Code != http.StatusNotFound {
+		t.Errorf("the page of a former command: %d %s", page.Code, page.Body)
+	}
+	for id, want := range map[string]int{before: http.StatusNotFound, after: http.StatusOK} {
+		if w := f.tells("DELETE", at+"/"+id, f.current.token, ""); w.Code != want {
+			t.Errorf("canceling %s: %d %s, want %d", id, w.Code, w.Body, want)
+		}
 	}
 }

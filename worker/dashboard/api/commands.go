@@ -100,7 +100,7 @@ func (a *API) deviceFor(r *http.Request, needs schema.Role) (d schema.Device, er
 }
 
 func (a *API) listCommands(w http.ResponseWriter, r *http.Request, d schema.Device, _ admin.Actor) error {
-	all, err := a.actsOn(d.ID).Commands(r.Context(), d.ID, false)
+	all, err := a.model.Devices.CommandsNow(r.Context(), string(d.ID))
 	if err != nil {
 		return err
 	}
@@ -135,12 +135,15 @@ func (a *API) cancelCommand(w http.ResponseWriter, r *http.Request, d schema.Dev
 	if err != nil {
 		return err
 	}
+	if err := a.model.Devices.CheckCommand(r.Context(), string(d.ID), id); err != nil {
+		return a.actedOn(w, r, commands.Command{}, err)
+	}
 	canceled, err := a.actsOn(d.ID).CancelCommand(r.Context(), by, d, id)
 	return a.actedOn(w, r, canceled, err)
 }
 
 func (a *API) readDesired(w http.ResponseWriter, r *http.Request, d schema.Device, _ admin.Actor) error {
-	all, err := a.actsOn(d.ID).Commands(r.Context(), d.ID, false)
+	all, err := a.model.Devices.CommandsNow(r.Context(), string(d.ID))
 	if err != nil {
 		return err
 	}

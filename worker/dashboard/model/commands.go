@@ -2,23 +2,54 @@ package model
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"furrow/tables"
 	"furrow/tables/commands"
+	"furrow/tables/schema"
 )
 
-// Commands returns the commands of a device that were sent within the last week, and its desired configuration.
+// Commands returns the commands of a device that were sent within the last week, since its tenant has it, and its
+// desired configuration.
 func (ds *Devices) Commands(ctx context.Context, id string) (commands.All, error) {
 	o, err := ds.owners.owner(ctx, id)
 	if err != nil {
 		return commands.All{}, err
 	}
 	return ds.told.get(ctx, ofMember(o.member), deviceAge, func(ctx context.Context) (commands.All, error) {
-		from := commands.Recent(time.Now())
-		if n := len(o.member.Spans); n > 0 { // others have sent the earlier ones
-			from = max(from, o.member.Spans[n-1].From)
-		}
-		a := ds.accounts.accountOf(o.member.Device)
-		return commands.Of(a.Tables, a.Names).Read(ctx, o.member.Device, from)
+		return ds.commands(ctx, o.member)
 	})
+}
+
+// CommandsNow is Commands as they are in storage now.
+func (ds *Devices) CommandsNow(ctx context.Context, id string) (commands.All, error) {
+	o, err := ds.owners.owner(ctx, id)
+	if err != nil {
+		return commands.All{}, err
+	}
+	return ds.commands(ctx, o.member)
+}
+
+func (ds *Devices) commands(ctx context.Context, m schema.Member) (commands.All, error) {
+	a := ds.accounts.accountOf(m.Device)
+	return commands.Of(a.Tables, a.Names).Read(ctx, m.Device, max(commands.Recent(time.Now()), heldSince(m)))
+}
+
+// heldSince is since when the tenant of a member has its device: others have sent the earlier commands. Zero: always.
+func heldSince(m schema.Member) tables.Ticks {
+	if n := len(m.Spans); n > 0 {
+		return m.Spans[n-1].From
+	}
+	return 0
+}
+
+// CheckCommand returns tables.ErrNotFound for a command that a device was sent before the tenant had it that ctx may
+// see.
+func (ds *Devices) CheckCommand(ctx context.Context, id string, command schema.CommandID) error {
+	o, err := ds.owners.owner(ctx, id)
+	if err == nil && within(ctx) != "" && command.Sent() < heldSince(o.member) {
+		err = fmt.Errorf("device %s has no command %s: %w", id, command, tables.ErrNotFound)
+	}
+	return err
 }

@@ -93,7 +93,11 @@ func (s *acting) cancelCommand(r *http.Request, _ api.None) (prepared, error) {
 		return one, errNoCommand()
 	}
 	acts := s.actsOn(device.ID)
-	c, now, err := commands.Of(acts.Tables, acts.Names).Get(r.Context(), device.ID, id)
+	var c commands.Command
+	var now tables.Ticks
+	if err = s.c.Model.Devices.CheckCommand(r.Context(), string(device.ID), id); err == nil {
+		c, now, err = commands.Of(acts.Tables, acts.Names).Get(r.Context(), device.ID, id)
+	}
 	if errors.Is(err, tables.ErrNotFound) {
 		return one, errNoCommand()
 	}
