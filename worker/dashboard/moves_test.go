@@ -346,3 +346,18 @@ func TestCommandsOfTheFormerTenantStayUnknownToTheNext(t *testing.T) {
 		}
 	}
 }
+
+// TestTenantActsOnNoDeviceThatHasJustMoved: the page of an act was opened before.
+func TestTenantActsOnNoDeviceThatHasJustMoved(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t, 2, Config{Loopback: true})
+	g.run(t, 2)
+	former := g.signIn(t, g.add(t, "ann", schema.Operator, "contoso"))
+	page := once(t, former.get("/devices/d0000/revoke").Body.String())
+	must.Have(sas.NewRegistry(g.Client, g.Names).Move(t.Context(), sas.Move{Device: "d0000", To: "fabrikam",
+		At: tables.TicksOf(time.Now().Add(-time.Second))}))(t)
+	w := former.post("/devices/d0000/revoke", "how", "now", "once", page)
+	if is := g.status(t, "d0000"); w.Code != http.StatusNotFound || is != schema.Active {
+		t.Errorf("revoking: %d, and the device is %s\n%s", w.Code, is, w.Body)
+	}
+}

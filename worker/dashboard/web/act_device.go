@@ -13,6 +13,7 @@ import (
 	"furrow/tables/schema"
 	"furrow/worker/admin"
 	"furrow/worker/dashboard/api"
+	"furrow/worker/dashboard/model"
 )
 
 // aboutDevice prepares an act on the device in the path.
@@ -27,6 +28,9 @@ func (s *acting) aboutDevice(r *http.Request, verb string, names ...string) (pre
 	device, err := s.actsOn(schema.DeviceID(id)).Device(r.Context(), schema.DeviceID(id))
 	if errors.Is(err, tables.ErrNotFound) {
 		err = api.NewProblem(api.NotFound, "Device not found", "The device has no record: create it with furrow device add.")
+	}
+	if person := api.PersonOf(r.Context()); err == nil && person.Tenant != "" && device.Tenant != person.Tenant {
+		err = fmt.Errorf("device %s: %w", id, model.ErrUnknown) // it has just moved
 	}
 	one := prepared{names: names, about: schema.Act{Device: device.ID, Tenant: device.Tenant},
 		page: ActPage{Title: verb + " " + id, Button: verb, Back: "/devices/" + url.PathEscape(id), BackName: id}}
