@@ -78,7 +78,7 @@ func actLineOf(a schema.Act) actLine {
 }
 
 // commandActor is who runs a command.
-func commandActor() admin.Actor { return admin.Actor{Name: operator(), From: "command"} }
+func commandActor() admin.Actor { return admin.Actor{Name: operator(), From: admin.FromCommand} }
 
 // recorded does an act of a command, and records it.
 func (s *stores) recorded(

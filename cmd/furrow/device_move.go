@@ -14,6 +14,7 @@ import (
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/admin"
 	"furrow/worker/query"
 )
 
@@ -68,7 +69,7 @@ func deviceMove(c *cli.Context) error {
 
 // move moves a device, and prints what it did.
 func (d *deviceAdmin) move(c *cli.Context, m lineMove) error {
-	act := schema.Act{What: "device move", Device: m.Device, Tenant: m.To}
+	act := schema.Act{What: admin.MoveAct, Device: m.Device, Tenant: m.To}
 	var moved sas.Moved
 	err := d.recorded(c.Context, act, func(ctx context.Context) (_ string, err error) {
 		if moved, err = d.Registry.Move(ctx, m.Move); err != nil {

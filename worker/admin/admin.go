@@ -38,8 +38,14 @@ type Pipeline struct {
 // An Actor is who acts.
 type Actor struct {
 	Name string
-	From string // dashboard or command
+	From string // dashboard, API or FromCommand
 }
+
+// FromCommand is where those act from who run commands.
+const FromCommand = "command"
+
+// MoveAct is the name of moving a device, in the activity log. It is about the new tenant.
+const MoveAct = "device move"
 
 // Do does an act and records it. An empty outcome is recorded as "done".
 func (f Fleet) Do(

@@ -1,6 +1,8 @@
 package dashboard
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -306,5 +308,38 @@ func TestRolesSayWhoMayAct(t *testing.T) {
 	}
 	if g.status(t, "d0000") != schema.Active {
 		t.Error("a refused act was done")
+	}
+}
+
+// TestActivityOfATenantNamesNoOther: whoever runs commands sees all tenants, and so do the errors and outcomes.
+func TestActivityOfATenantNamesNoOther(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t, 2, Config{Loopback: true})
+	g.run(t, 2)
+	for _, act := range []struct{ what, outcome, err string }{
+		{"device move", "from tenant fabrikam, at 2026-11-20T08:00:00Z", ""},
+		{"device move", "", "it belongs to tenant fabrikam since 2026-11-20T08:00:00Z"},
+		{"device add", "", "it belongs to tenant fabrikam, not to contoso"},
+		{"device revoke", "revoked", ""},
+		{"device revoke", "", "the table of fabrikam is busy"},
+	} {
+		what := schema.Act{Who: "root", From: "command", What: act.what, Device: "d0000", Tenant: "contoso"}
+		_ = g.c.Activity.Do(t.Context(), what, func(context.Context) (string, error) {
+			if act.err != "" {
+				return "", errors.New(act.err)
+			}
+			return act.outcome, nil
+		})
+	}
+	own := g.signIn(t, g.add(t, "alice", schema.Operator, "contoso"))
+	all := g.signIn(t, g.add(t, "root", schema.Operator, ""))
+	for _, address := range []string{"/v1/activity", "/activity", "/devices/d0000/revoke"} {
+		body := own.get(address).Body.String()
+		if strings.Contains(body, "fabrikam") || !strings.Contains(body, "revoked") {
+			t.Errorf("%s of a tenant: %s", address, body)
+		}
+		if body := all.get(address).Body.String(); !strings.Contains(body, "the table of fabrikam is busy") {
+			t.Errorf("%s of all tenants: %s", address, body)
+		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	"furrow/sas/access"
 	"furrow/tables"
+	"furrow/tables/schema"
+	"furrow/worker/admin"
 )
 
 // An Activity is the answer of /v1/activity.
@@ -53,8 +55,21 @@ func ReadActs(ctx context.Context, log access.Log, p Times) (a Activity, err err
 			break
 		}
 		a.Acts = append(a.Acts, Act{At: act.At.Time(), Who: act.Who, From: act.From, What: act.What,
-			Device: string(act.Device), Tenant: string(act.Tenant), Detail: act.Detail, Outcome: act.Outcome,
-			Failed: act.Failed})
+			Device: string(act.Device), Tenant: string(act.Tenant), Detail: act.Detail,
+			Outcome: OutcomeFor(PersonOf(ctx), act), Failed: act.Failed})
 	}
 	return a, nil
+}
+
+// OutcomeFor returns the outcome of an act as a person may see it. Whoever runs commands sees all tenants: their errors
+// may name other tenants or storage, and the outcome of a move names the former tenant.
+func OutcomeFor(p Person, a schema.Act) string {
+	switch {
+	case p.Tenant == "" || a.From != admin.FromCommand:
+	case a.Failed:
+		return "whoever sees all tenants sees why"
+	case a.What == admin.MoveAct:
+		return "moved"
+	}
+	return a.Outcome
 }

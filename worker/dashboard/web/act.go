@@ -193,6 +193,7 @@ func (s *acting) recent(ctx context.Context, one prepared) (acts []schema.Act) {
 		}
 		if slices.Contains(one.names, a.What) && a.Device == one.about.Device &&
 			(a.Device != "" || a.Detail == one.about.Detail) {
+			a.Outcome = api.OutcomeFor(api.PersonOf(ctx), a)
 			acts = append(acts, a)
 		}
 		if len(acts) == maxRecent {
