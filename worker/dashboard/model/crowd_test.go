@@ -80,7 +80,7 @@ func (s *Store) arrive(r *rand.Rand, i int, now time.Time) {
 func (s *Store) move(r *rand.Rand, i int) {
 	x := s.Accounts.index
 	d := &x.devices[x.at[deviceID(i)]]
-	moved := schema.Device{ID: schema.DeviceID(d.id), Tenant: schema.Tenant(x.tenants.text(uint32(d.tenant))), Site: "s0",
+	moved := schema.Device{ID: schema.DeviceID(d.id), Tenant: schema.Tenant(x.tenants.text(d.tenant)), Site: "s0",
 		Month: x.monthOf[d.month].Month, Status: schema.Active}
 	if r.IntN(4) > 0 {
 		moved.Position = &schema.Position{Lat: 40 + 20*r.Float64(), Lon: 20 * r.Float64()}
@@ -102,7 +102,7 @@ func (s *Store) say(r *rand.Rand, i int, now time.Time) {
 		n.Values = append(n.Values, latest.Value{At: n.Values[0].At, SensorValue: fold.SensorValue{Sensor: "door",
 			State: []string{"open", "shut"}[r.IntN(2)], Is: fold.State}})
 	}
-	p := schema.LatestPartition{Tenant: schema.Tenant(x.tenants.text(uint32(d.tenant))), Month: x.monthOf[d.month].Month}
+	p := schema.LatestPartition{Tenant: schema.Tenant(x.tenants.text(d.tenant)), Month: x.monthOf[d.month].Month}
 	x.newest(0, p, []query.Newest{n})
 }
 

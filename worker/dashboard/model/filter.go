@@ -123,7 +123,7 @@ func (m *matcher) matches(i int) bool {
 	switch d := &m.index.devices[i]; {
 	case m.none, m.holds != nil && !m.holds.includes(int32(i)):
 		return false
-	case m.tenant != nil && uint32(d.tenant) != *m.tenant, m.site != nil && d.site != *m.site:
+	case m.tenant != nil && d.tenant != *m.tenant, m.site != nil && d.site != *m.site:
 		return false
 	case m.label != "" && !strings.Contains(d.labels, m.label), m.text != "" && !strings.Contains(strings.ToLower(d.id),
 		m.text):

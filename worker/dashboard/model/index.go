@@ -34,7 +34,7 @@ type index struct {
 
 	holds map[monthOf]map[int32]schema.Track // of failing devices, by position
 
-	former map[string][]uint16 // tenants that devices have left, by ID
+	former map[string][]uint32 // tenants that devices have left, by ID
 
 	ready []bool // all records of an account were read once
 
@@ -53,7 +53,7 @@ type device struct {
 	every    uint32  // stated seconds between two readings; 0: none are
 	gap      uint32  // seconds between the last two that were seen to arrive; 0: unknown
 	site     uint32
-	tenant   uint16
+	tenant   uint32
 	month    uint16
 	model    uint16
 	flags    uint8
@@ -98,7 +98,7 @@ func newIndex(accounts int) *index {
 	return &index{modelOf: func(uint16, schema.Member) string { return "" }, at: map[string]int32{},
 		everyOf: func(uint16, schema.Member) time.Duration { return 0 },
 		meantOf: func(uint16, schema.Member) *fold.Sensors { return &fold.Sensors{} }, meant: map[uint16]*fold.Sensors{},
-		months: map[monthIn]uint16{}, former: map[string][]uint16{}, ready: make([]bool, accounts),
+		months: map[monthIn]uint16{}, former: map[string][]uint32{}, ready: make([]bool, accounts),
 		holds: map[monthOf]map[int32]schema.Track{}, changed: make(chan struct{})}
 }
 
@@ -154,8 +154,7 @@ func (x *index) device(id string, tenant schema.Tenant, month monthIn) int32 {
 	id = strings.Clone(id)
 	i := int32(len(x.devices))
 	d := device{id: id, month: x.month(month)}
-	t, _ := x.tenants.numberOf(string(tenant), math.MaxUint16)
-	d.tenant = uint16(t)
+	d.tenant = x.tenant(tenant)
 	d.site, _ = x.sites.numberOf("", math.MaxUint32)
 	x.models.numberOf("", math.MaxUint16) // number 0: of a device without a record
 	x.devices = append(x.devices, d)
@@ -163,6 +162,12 @@ func (x *index) device(id string, tenant schema.Tenant, month monthIn) int32 {
 	x.members[d.month]++
 	x.placed++
 	return i
+}
+
+// tenant returns the number of a tenant. No two may have the same: they would see each other's devices.
+func (x *index) tenant(t schema.Tenant) uint32 {
+	number, _ := x.tenants.numberOf(string(t), math.MaxUint32)
+	return number
 }
 
 func (x *index) month(m monthIn) uint16 {
@@ -225,15 +230,14 @@ func (x *index) record(in uint16, r *schema.Device, surely bool) (changed bool) 
 		d.month, d.values, d.newest = x.month(monthIn{in, r.Month}), nil, 0
 		x.members[d.month]++
 	}
-	if tenant, _ := x.tenants.numberOf(string(r.Tenant), math.MaxUint16); d.tenant != uint16(tenant) { // it has moved
-		d.tenant, d.values, d.newest = uint16(tenant), nil, 0
+	if tenant := x.tenant(r.Tenant); d.tenant != tenant { // it has moved
+		d.tenant, d.values, d.newest = tenant, nil, 0
 	}
 	if len(r.Former) > 0 {
 		x.former[d.id] = nil
 	}
 	for _, t := range r.Tenants()[1:] {
-		tenant, _ := x.tenants.numberOf(string(t), math.MaxUint16)
-		x.former[d.id] = append(x.former[d.id], uint16(tenant))
+		x.former[d.id] = append(x.former[d.id], x.tenant(t))
 	}
 	d.site, _ = x.sites.numberOf(string(r.Site), math.MaxUint32)
 	model, _ := x.models.numberOf(x.modelOf(in, r.Member()), math.MaxUint16)
@@ -270,7 +274,7 @@ func (x *index) newest(in uint16, p schema.LatestPartition, all []query.Newest) 
 	changed := false
 	for _, n := range all {
 		d := &x.devices[x.device(string(n.Device), p.Tenant, monthIn{in, p.Month})]
-		if x.tenants.text(uint32(d.tenant)) != string(p.Tenant) || x.in(d) != in {
+		if x.tenants.text(d.tenant) != string(p.Tenant) || x.in(d) != in {
 			continue // it has moved from there, or to there, or is shown from another account
 		}
 		was := d.newest
@@ -406,15 +410,14 @@ func (x *index) loaded(in uint16) {
 func (x *index) homes(in uint16) (all []query.Home) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	type pair struct{ tenant, month uint16 }
-	seen := map[pair]bool{}
+	seen := map[place]bool{}
 	for i := range x.devices {
-		p := pair{x.devices[i].tenant, x.devices[i].month}
+		p := place{x.devices[i].tenant, x.devices[i].month}
 		if seen[p] || x.monthOf[p.month].account != in {
 			continue
 		}
 		seen[p] = true
-		tenant := schema.Tenant(x.tenants.text(uint32(p.tenant)))
+		tenant := schema.Tenant(x.tenants.text(p.tenant))
 		at := schema.LatestPartition{Tenant: tenant, Month: x.monthOf[p.month].Month}
 		all = append(all, query.Home{LatestPartition: at})
 	}

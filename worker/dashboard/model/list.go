@@ -110,7 +110,7 @@ func (ls *Lists) Newest(ctx context.Context, device, sensor string) *Dot {
 	x, only := ls.accounts.index, within(ctx)
 	x.mu.RLock()
 	i, known := x.at[device]
-	known = known && (only == "" || x.tenants.text(uint32(x.devices[i].tenant)) == only)
+	known = known && (only == "" || x.tenants.text(x.devices[i].tenant) == only)
 	x.mu.RUnlock()
 	if !known {
 		return nil
@@ -130,7 +130,7 @@ func (d *device) in(b Box) bool {
 
 // row returns a row of a list. The lock is held.
 func (x *index) row(d *device, sensor uint16, sensed bool, now uint32) Row {
-	r := Row{Device: d.id, Tenant: x.tenants.text(uint32(d.tenant)), Site: x.sites.text(d.site),
+	r := Row{Device: d.id, Tenant: x.tenants.text(d.tenant), Site: x.sites.text(d.site),
 		Labels: labelsOf(d.labels), Model: x.models.text(uint32(d.model)),
 		Month: x.monthOf[d.month].String(), State: d.state(now), Time: timeOfUnix(d.newest),
 		OverdueSince: d.overdueSince(now),

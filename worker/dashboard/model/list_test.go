@@ -90,7 +90,7 @@ func pick(r *rand.Rand, all ...string) string { return all[r.IntN(len(all))] }
 
 func meets(s *Store, d *device, ask ListQuery) bool {
 	x := s.Accounts.index
-	return (ask.Tenant == "" || x.tenants.text(uint32(d.tenant)) == ask.Tenant) &&
+	return (ask.Tenant == "" || x.tenants.text(d.tenant) == ask.Tenant) &&
 		(ask.Site == "" || x.sites.text(d.site) == ask.Site) && hasLabel(d, ask.Label) &&
 		strings.Contains(d.id, strings.ToLower(ask.Text)) &&
 		(len(d.id) >= len(ask.Prefix) && d.id[:len(ask.Prefix)] == ask.Prefix) &&

@@ -89,7 +89,7 @@ func (x *index) of(tenant string) iter.Seq[*device] {
 		number, known := x.tenants.number[tenant]
 		for i := range x.devices {
 			d := &x.devices[i]
-			if (tenant == "" || known && d.tenant == uint16(number)) && !yield(d) {
+			if (tenant == "" || known && d.tenant == number) && !yield(d) {
 				return
 			}
 		}

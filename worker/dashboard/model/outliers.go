@@ -171,7 +171,7 @@ func (x *index) ofTenants() map[string][]int32 {
 	defer x.mu.RUnlock()
 	all := map[string][]int32{}
 	for i := range x.devices {
-		tenant := x.tenants.text(uint32(x.devices[i].tenant))
+		tenant := x.tenants.text(x.devices[i].tenant)
 		all[tenant] = append(all[tenant], int32(i))
 	}
 	return all

@@ -164,7 +164,7 @@ func (x *index) watchedBy(rules []Rule, tenant string) []int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for d := range x.of(tenant) {
-		m := schema.Member{Device: schema.DeviceID(d.id), Tenant: schema.Tenant(x.tenants.text(uint32(d.tenant))),
+		m := schema.Member{Device: schema.DeviceID(d.id), Tenant: schema.Tenant(x.tenants.text(d.tenant)),
 			Site: schema.Site(x.sites.text(d.site)), Labels: labelsOf(d.labels), Month: x.monthOf[d.month].Month,
 			Revoked: d.flags&isRevoked != 0}
 		for n, r := range rules {

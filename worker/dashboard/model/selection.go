@@ -30,7 +30,10 @@ type candidate struct {
 }
 
 // A place is a tenant and a month in an account, by their numbers in the index.
-type place struct{ tenant, month uint16 }
+type place struct {
+	tenant uint32
+	month  uint16
+}
 
 // A located partition is one in an account.
 type located struct {
@@ -106,7 +109,7 @@ func (x *index) left(q FleetQuery) map[place][]string {
 	all := map[place][]string{}
 	for id, tenants := range x.former {
 		for _, t := range tenants {
-			if q.State != "" || !q.names(id) || q.Tenant != "" && q.Tenant != x.tenants.text(uint32(t)) {
+			if q.State != "" || !q.names(id) || q.Tenant != "" && q.Tenant != x.tenants.text(t) {
 				continue
 			}
 			at := place{t, x.devices[x.at[id]].month}
@@ -135,7 +138,7 @@ func (x *index) partition(at place) located {
 // located returns the account, tenant and month of a place. The lock is held.
 func (x *index) located(at place) located {
 	month := x.monthOf[at.month]
-	return located{schema.LatestPartition{Tenant: schema.Tenant(x.tenants.text(uint32(at.tenant))), Month: month.Month},
+	return located{schema.LatestPartition{Tenant: schema.Tenant(x.tenants.text(at.tenant)), Month: month.Month},
 		month.account}
 }
 

@@ -58,8 +58,8 @@ func (x *index) tenantNames() []string {
 // tenantsOfDevice returns those that a device belongs to, or did: incidents stay with them.
 func (x *index) tenantsOfDevice(id string) (all []string) {
 	x.look(id, func(d *device) {
-		for _, t := range append([]uint16{d.tenant}, x.former[id]...) {
-			all = append(all, x.tenants.text(uint32(t)))
+		for _, t := range append([]uint32{d.tenant}, x.former[id]...) {
+			all = append(all, x.tenants.text(t))
 		}
 	})
 	return all

@@ -3,11 +3,13 @@ package model
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
 	"furrow/worker/dashboard/model/modeltest"
 )
 
@@ -94,5 +96,20 @@ func TestListsAndMapsHaveOnlyTheOwnTenant(t *testing.T) {
 	}
 	if _, err := s.Pipelines.All(only); !errors.Is(err, ErrUnknown) {
 		t.Errorf("pipelines, which are about all tenants: %v", err)
+	}
+}
+
+// TestNumbersOfTenantsDoNotRunOut: where a number stands for two tenants, each sees the devices of the other.
+func TestNumbersOfTenantsDoNotRunOut(t *testing.T) {
+	x, month := newIndex(1), schema.Month{Year: 2026, Month: 11}
+	const tenants = 1<<16 + 1
+	for i := range tenants {
+		id, tenant := schema.DeviceID(deviceID(i)), schema.Tenant(fmt.Sprint("t", i))
+		x.add(0, schema.Member{Device: id, Tenant: tenant, Month: month})
+	}
+	for _, i := range []int{0, 1<<16 - 1, 1 << 16} {
+		if n := x.total(fmt.Sprint("t", i)); n != 1 {
+			t.Errorf("tenant %d has %d devices, want 1", i, n)
+		}
 	}
 }
