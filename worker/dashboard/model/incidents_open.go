@@ -219,15 +219,20 @@ func (o *openSet) current() uint64 {
 	return o.version
 }
 
-// severities returns the greatest severity of the open incidents of each device, without muted ones.
-func (o *openSet) severities() map[string]uint8 {
+// severities returns the greatest severity of the open incidents of each device, by tenant, without muted ones.
+func (o *openSet) severities() map[string]map[string]uint8 {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
-	all := map[string]uint8{}
-	for _, t := range o.of {
+	all := map[string]map[string]uint8{}
+	for in, t := range o.of {
+		of := all[string(in.Tenant)]
+		if of == nil {
+			of = map[string]uint8{}
+			all[string(in.Tenant)] = of
+		}
 		for _, i := range t.Open {
 			if id := string(i.ID.Device); !i.Muted {
-				all[id] = max(all[id], severityOf(i.Severity))
+				of[id] = max(of[id], severityOf(i.Severity))
 			}
 		}
 	}

@@ -231,7 +231,7 @@ func (x *index) record(in uint16, r *schema.Device, surely bool) (changed bool) 
 		x.members[d.month]++
 	}
 	if tenant := x.tenant(r.Tenant); d.tenant != tenant { // it has moved
-		d.tenant, d.values, d.newest = tenant, nil, 0
+		d.tenant, d.values, d.newest, d.flags = tenant, nil, 0, d.flags&withoutSeverity
 	}
 	if len(r.Former) > 0 {
 		x.former[d.id] = nil

@@ -29,18 +29,21 @@ func severityText(n uint8) string {
 }
 
 // severityShift is where the flags of a device have the greatest severity of its open incidents.
-const severityShift = 6
+const (
+	severityShift   = 6
+	withoutSeverity = 1<<severityShift - 1
+)
 
 func severityIn(flags uint8) uint8 { return flags >> severityShift }
 
-// incidents replaces the severities of devices.
-func (x *index) incidents(all map[string]uint8) {
+// incidents replaces the severities of devices, which are by tenant: one that has moved has none of the former tenant.
+func (x *index) incidents(all map[string]map[string]uint8) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	changed := false
 	for i := range x.devices {
 		d := &x.devices[i]
-		flags := d.flags&(1<<severityShift-1) | all[d.id]<<severityShift
+		flags := d.flags&withoutSeverity | all[x.tenants.text(d.tenant)][d.id]<<severityShift
 		changed = changed || flags != d.flags
 		d.flags = flags
 	}

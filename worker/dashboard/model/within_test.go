@@ -11,6 +11,7 @@ import (
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/model/modeltest"
+	"furrow/worker/query"
 )
 
 // TestOtherTenantsAreUnknown asks about another tenant and its devices, before and after somebody who sees all tenants
@@ -96,6 +97,31 @@ func TestListsAndMapsHaveOnlyTheOwnTenant(t *testing.T) {
 	}
 	if _, err := s.Pipelines.All(only); !errors.Is(err, ErrUnknown) {
 		t.Errorf("pipelines, which are about all tenants: %v", err)
+	}
+}
+
+// TestDeviceThatMovedShowsNoIncidentOfItsFormerTenant, which stays open until a run closes it.
+func TestDeviceThatMovedShowsNoIncidentOfItsFormerTenant(t *testing.T) {
+	x, month := newIndex(1), schema.Month{Year: 2026, Month: 11}
+	at := func(tenant schema.Tenant) schema.Device {
+		return schema.Device{ID: "d1", Tenant: tenant, Month: month, Status: schema.Active}
+	}
+	shown := func() (s uint8) {
+		x.look("d1", func(d *device) { s = severityIn(d.flags) })
+		return s
+	}
+	melt := query.Incident{Transition: schema.Transition{ID: schema.IncidentID{Device: "d1"}, Severity: "critical"}}
+	open := &openSet{of: map[tenantIn]*tenantOpen{
+		{"contoso", 0}: {OpenIndex: query.OpenIndex{Open: []query.Incident{melt}}}}}
+	x.records(0, []schema.Device{at("contoso")})
+	if x.incidents(open.severities()); shown() != severityOf("critical") {
+		t.Errorf("before the move, the device shows severity %d", shown())
+	}
+	if x.records(0, []schema.Device{at("fabrikam")}); shown() != 0 {
+		t.Errorf("after the move, the device shows severity %d", shown())
+	}
+	if x.incidents(open.severities()); shown() != 0 {
+		t.Errorf("at the next poll, the device shows severity %d", shown())
 	}
 }
 
