@@ -80,7 +80,7 @@ func (c *Config) Fold(s fold.Setup) fold.Fold {
 			continue
 		}
 		f.rules = append(f.rules, r)
-		fmt.Fprintln(sum, r.Name, r.identity(), r.Match)
+		fmt.Fprintf(sum, "%q %q %q\n", r.Name, r.identity(), r.Match)
 	}
 	f.settings = sum.Sum64()
 	return f

@@ -302,6 +302,26 @@ func TestChangedAndRemovedRulesCloseTheirIncidents(t *testing.T) {
 	}
 }
 
+// TestRuleForOtherSitesIsNoLongerForADevice: two lists are not the same because they look alike in a row.
+func TestRuleForOtherSitesIsNoLongerForADevice(t *testing.T) {
+	of := func(match fold.Match) Rule {
+		r := rule("hot", &Threshold{Sensor: "oil", Limit: Limit{Above: number64(190)}})
+		r.Match.Match = match
+		return r
+	}
+	for _, c := range [][2]fold.Match{
+		{{Site: []string{"north", "gate"}}, {Site: []string{"north gate"}}},
+		{{Labels: map[string][]string{"hall": {"north", "b"}}}, {Labels: map[string][]string{"hall": {"north b"}}}},
+	} {
+		b := newBench(t, of(c[0]))
+		b.member.Site, b.member.Labels = "north", map[string]string{"hall": "north"}
+		b.run(at("1m"), sample(at("0s"), "oil", 195))
+		b.configure(of(c[1]))
+		b.run(at("2m"))
+		b.want("hot opened 0s (195)", "hot closed 2m0s the rule is no longer for this device")
+	}
+}
+
 // TestRuleOfAnotherModelWasNotRemoved: a device that gets another model is one that the rule is no longer for.
 func TestRuleOfAnotherModelWasNotRemoved(t *testing.T) {
 	hot := rule("hot", &Threshold{Sensor: "oil", Limit: Limit{Above: number64(190)}})
