@@ -71,6 +71,12 @@ func (l Limit) of(d schema.Member) (Limit, bool) {
 	return l, !labels || l.check() == nil
 }
 
+// stated reports whether there is a limit of a device.
+func (l Limit) stated(d schema.Member) bool {
+	_, has := l.of(d)
+	return has
+}
+
 func (l Limit) check() error {
 	n := 0
 	for _, is := range []bool{l.Above != nil, l.Below != nil, l.Outside != nil} {

@@ -36,6 +36,12 @@ func (r *Rule) Watches(d schema.Member) bool {
 	return r.Match.matches(d) && !(d.Revoked && r.expects())
 }
 
+// watches is Watches for a device whose labels have what the rule takes from them.
+func (r *Rule) watches(d schema.Member) bool {
+	k, takes := r.When.(interface{ stated(schema.Member) bool })
+	return r.Watches(d) && (!takes || k.stated(d))
+}
+
 // A Severity says how bad an incident is.
 type Severity string
 

@@ -51,6 +51,32 @@ func TestLimitsCanBeLabelsOfADevice(t *testing.T) {
 	}
 }
 
+// TestDeviceThatLosesALabelIsNoLongerWatched: nothing else would ever close its incident, as no reading is looked at.
+func TestDeviceThatLosesALabelIsNoLongerWatched(t *testing.T) {
+	limit := Limit{Above: &Bound{Label: "max"}}
+	for name, k := range map[string]Kind{
+		"threshold": &Threshold{Sensor: "oil", Limit: limit},
+		"rate":      &Rate{Sensor: "oil", Over: time.Minute, Limit: limit},
+		"schedule":  doses(t, "labels.dose", "Etc/UTC").When,
+	} {
+		for _, labels := range []map[string]string{nil, {"max": "much", "dose": "soon"}} {
+			b := newBench(t, rule("hot", k))
+			b.member.Labels = map[string]string{"max": "190", "dose": "08:01"}
+			b.rows(at("-1h"), sample(at("-1h"), "oil", 0))
+			b.run(at("61m30s"), sample(at("1m"), "oil", 0), sample(at("2m"), "oil", 191))
+			if len(b.all) != 1 || b.all[0].What != schema.Opened {
+				t.Fatalf("%s: %s", name, b.said())
+			}
+			b.member.Labels = labels
+			b.run(at("62m"))
+			b.run(at("3h"), sample(at("150m"), "oil", 0), sample(at("151m"), "oil", 500))
+			if n := len(b.all); n != 2 || b.all[1].Reason != reasonMatch || b.all[1].At != at("62m") {
+				t.Errorf("%s, then labels %v: %s", name, labels, b.said())
+			}
+		}
+	}
+}
+
 func TestForNeedsNoFurtherRow(t *testing.T) {
 	b := newBench(t, rule("hot", &Threshold{Sensor: "oil", Limit: Limit{Above: number64(190)}, For: 5 * time.Minute}))
 	b.run(at("1m"), sample(at("0s"), "oil", 191))

@@ -103,6 +103,12 @@ func (k *Schedule) pauses(d schema.Member) []pause {
 	return all
 }
 
+// stated reports whether there are times and a zone of a device.
+func (k *Schedule) stated(d schema.Member) bool {
+	_, _, err := k.timesOf(d)
+	return err == nil
+}
+
 // stated returns what a rule states for a device: a text, or that of a label.
 func stated(what string, d schema.Member) (string, error) {
 	name, is := strings.CutPrefix(what, ofLabel)

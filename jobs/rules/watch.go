@@ -132,7 +132,7 @@ func (w *work) reconcile(device uint64) bool {
 	}
 	var all []*tracked
 	for _, r := range w.fold.rules {
-		if !r.Watches(w.member) {
+		if !r.watches(w.member) {
 			continue
 		}
 		hash := w.hash(r)
@@ -210,6 +210,8 @@ func (f *Fold) whyGone(t *tracked, d schema.Member) string {
 		return reasonMatch
 	case !r.Watches(d):
 		return reasonRevoked
+	case !r.watches(d):
+		return reasonMatch
 	}
 	return reasonChanged
 }
