@@ -77,6 +77,22 @@ func (l Limit) stated(d schema.Member) bool {
 	return has
 }
 
+// labelled reports whether a number is that of a label.
+func (l Limit) labelled() bool {
+	return slices.ContainsFunc(l.bounded(), func(b **Bound) bool { return (*b).Label != "" })
+}
+
+// moved heeds another limit of a device. A number that is within it does not hold any more.
+func (l Limit) moved(w *work, t *tracked) {
+	if !l.labelled() || t.since == 0 || t.open() {
+		return
+	}
+	limit, _ := l.of(w.member)
+	if f, err := strconv.ParseFloat(t.value, 64); err == nil && !limit.holds(f) {
+		t.since = 0
+	}
+}
+
 func (l Limit) check() error {
 	n := 0
 	for _, is := range []bool{l.Above != nil, l.Below != nil, l.Outside != nil} {
@@ -85,7 +101,6 @@ func (l Limit) check() error {
 		}
 	}
 	low, high := l.bounds()
-	labels := slices.ContainsFunc(l.bounded(), func(b **Bound) bool { return (*b).Label != "" })
 	switch {
 	case n == 0:
 		return errors.New("no limit; want above, below or outside")
@@ -97,7 +112,7 @@ func (l Limit) check() error {
 		return errors.New("clearBelow of a lower limit; want clearAbove")
 	case l.ClearAbove != nil && l.Above != nil:
 		return errors.New("clearAbove of an upper limit; want clearBelow")
-	case labels: // each device has its own
+	case l.labelled(): // each device has its own
 	case l.ClearBelow != nil && l.ClearBelow.Number > high:
 		return fmt.Errorf("clearBelow %s is above the limit of %s, so an incident would open and close at once",
 			l.ClearBelow, shown(high))

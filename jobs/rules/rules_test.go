@@ -77,6 +77,27 @@ func TestDeviceThatLosesALabelIsNoLongerWatched(t *testing.T) {
 	}
 }
 
+// TestLimitThatIsRaisedMeanwhileIsNotExceeded: a number has to be beyond the limit for so long, and not beyond a former
+// one.
+func TestLimitThatIsRaisedMeanwhileIsNotExceeded(t *testing.T) {
+	limit := Limit{Above: &Bound{Label: "max"}}
+	for _, k := range []Kind{
+		&Threshold{Sensor: "oil", Limit: limit, For: 5 * time.Minute},
+		&Rate{Sensor: "oil", Over: time.Minute, Limit: limit, For: 5 * time.Minute},
+	} {
+		for max, opened := range map[string]int{"180": 1, "190": 1, "300": 0} {
+			b := newBench(t, rule("hot", k))
+			b.member.Labels = map[string]string{"max": "190"}
+			b.run(at("3m"), sample(at("1m"), "oil", 0), sample(at("2m"), "oil", 200))
+			b.member.Labels = map[string]string{"max": max}
+			b.run(at("4m"))
+			if b.run(at("9m")); len(b.all) != opened {
+				t.Errorf("%s of %s: %d incidents: %s", k, max, len(b.all), b.said())
+			}
+		}
+	}
+}
+
 func TestForNeedsNoFurtherRow(t *testing.T) {
 	b := newBench(t, rule("hot", &Threshold{Sensor: "oil", Limit: Limit{Above: number64(190)}, For: 5 * time.Minute}))
 	b.run(at("1m"), sample(at("0s"), "oil", 191))

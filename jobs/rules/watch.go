@@ -156,8 +156,8 @@ func (w *work) reconcile(device uint64) bool {
 	st.rules, st.device, st.begun = all, device, true
 	w.beginRules()
 	for _, t := range all {
-		if s, is := t.rule.When.(*Schedule); is && t.begun {
-			s.moved(w, t)
+		if k, is := t.rule.When.(interface{ moved(*work, *tracked) }); is && t.begun {
+			k.moved(w, t)
 		}
 	}
 	return true
