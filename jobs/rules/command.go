@@ -37,11 +37,15 @@ func (c *Command) check() error {
 	return nil
 }
 
-// command returns what has to be done for the command of a transition's rule; nil if it has none. As for notifications,
-// none goes out for history. The ID follows from the transition, so that it is sent once.
+// command returns what has to be done for the command of a transition's rule; nil if it has none. None goes out for
+// history, not even for the closing of an incident that somebody was told of: it may hold again by now. The ID follows
+// from the transition, so that it is sent once.
 func (f *Fold) command(t schema.Transition) (*fold.Effect, error) {
 	r := f.rule(t.ID.Rule)
 	if r == nil || r.Command == nil || !t.Notify || t.Opens() != (r.Command.On == OnOpen) {
+		return nil, nil
+	}
+	if !t.Opens() && t.At < t.Found-history {
 		return nil, nil
 	}
 	told := r.Command
