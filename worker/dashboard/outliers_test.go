@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 	"furrow/worker/answers"
@@ -71,4 +72,30 @@ func TestOutliersAreThoseOfTheCommand(t *testing.T) {
 		}
 	}
 	wantProblem(t, "a wrong group", f.get("/v1/outliers?by=floor"), api.BadRequest)
+}
+
+// TestDeviceThatNeverSentAReadingIsRejectedAllTheSame: nothing that it has sent was ever a reading.
+func TestDeviceThatNeverSentAReadingIsRejectedAllTheSame(t *testing.T) {
+	f := newFixture(t, 2, Config{Loopback: true})
+	const rows = 12
+	for id, status := range map[schema.DeviceID]schema.Status{"odd": schema.Active, "old": schema.Revoked} {
+		f.Add(t, schema.Device{ID: id, Site: "hall8", Position: &schema.Position{}, Status: status})
+		for n := range rows {
+			at := tables.TicksOf(time.Now().Add(time.Duration(n-rows-1) * time.Minute))
+			f.Write(t, f.Names.Readings(), tables.Entity{PartitionKey: string(id), RowKey: at.String() + "-no key"})
+		}
+	}
+	f.Fold(t)
+	f.run(t, 4)
+	var list model.OutlierList
+	must.Succeed(t, json.Unmarshal(f.get("/v1/outliers").Body.Bytes(), &list))
+	q := query.OutlierQuestion{Question: query.Question{Scope: query.ScopeOfTenant("contoso"), Models: &query.Models{
+		Of: func(schema.Member) *query.Model { return &query.Model{} }}},
+		Pipeline: "live", Now: time.Now(), Every: func(schema.Member) time.Duration { return 0 }}
+	found, _, err := query.Fleet{Tables: f.Client, Names: f.Names}.Outliers(t.Context(), q, new(query.Skipped))
+	must.Succeed(t, err)
+	if len(found) != 1 || found[0].Device != "odd" || found[0].Value != rows || list.Total != 1 ||
+		!reflect.DeepEqual(list.Rows[0], answers.OutlierOf(found[0])) {
+		t.Errorf("the command finds %+v, and the API %+v", found, list.Rows)
+	}
 }

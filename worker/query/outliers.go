@@ -70,6 +70,12 @@ func (f Fleet) Outliers(
 			d := q.compared(n, m, recent)
 			d.Rejects = rejects[n.Device]
 			devices = append(devices, d)
+			delete(rejects, n.Device)
+		}
+	}
+	for id, n := range rejects { // nothing that they have sent was a reading
+		if _, is := members[id]; is {
+			devices = append(devices, outliers.Device{ID: string(id), Rejects: n})
 		}
 	}
 	found := outliers.Find(devices)

@@ -185,11 +185,15 @@ func (x *index) compared(
 	defer x.mu.RUnlock()
 	for _, i := range devices {
 		d := &x.devices[i]
-		if state := d.state(now); state == Revoked || state == Unheard {
+		state, n := d.state(now), rejects[schema.DeviceID(d.id)]
+		if state == Unheard && n > 0 { // nothing that it has sent was a reading
+			all = append(all, outliers.Device{ID: d.id, Rejects: n})
+		}
+		if state == Revoked || state == Unheard {
 			continue
 		}
 		one := x.neighbours(d, by)
-		one.Rejects = rejects[schema.DeviceID(d.id)]
+		one.Rejects = n
 		if since := d.overdueSince(now); since != nil {
 			one.Silent = *since
 		}
