@@ -1,6 +1,9 @@
 package rules
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -72,6 +75,38 @@ func (k *Rate) row(w *work, t *tracked, s *fold.Sample) {
 	if l, has := k.of(w.member); known && has {
 		w.level(t, at, ticks(k.For), l.holds(change), l.clears(change), shown(change))
 	}
+}
+
+// moved heeds another limit, and other units: numbers of before say nothing then about a change.
+func (k *Rate) moved(w *work, t *tracked) {
+	k.Limit.moved(w, t)
+	is := fmt.Sprintf("%08x", uint32(hashOf(k.unit(w.fold.sensors))))
+	if t.text != "" && t.text != is {
+		t.points, t.last, t.heard = nil, 0, 0
+		if !t.open() {
+			t.since = 0
+		}
+	}
+	t.text = is
+}
+
+// unit stands for what the numbers of the sensor are made of.
+func (k *Rate) unit(s *fold.Sensors) string {
+	counter, counts := s.Counters[k.Sensor]
+	text := fmt.Sprint(counts, counter)
+	of := func(property string, m fold.Meaning) {
+		text += fmt.Sprintf(" %q %v %v", property, cmp.Or(m.Scale, 1), m.Offset)
+	}
+	for _, property := range slices.Sorted(maps.Keys(s.Named)) {
+		m := s.Meaning(property)
+		if m.As == k.Sensor && (property != k.Sensor || cmp.Or(m.Scale, 1) != 1 || m.Offset != 0) {
+			of(property, m)
+		}
+	}
+	for _, p := range s.Patterns {
+		of(p.Prefix+"*"+p.Suffix+" "+p.As, p.Meaning)
+	}
+	return text
 }
 
 // change returns how much a number has changed over the span until p. It is unknown where no reading is old enough, or

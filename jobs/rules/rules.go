@@ -81,6 +81,9 @@ func (c *Config) Fold(s fold.Setup) fold.Fold {
 		}
 		f.rules = append(f.rules, r)
 		fmt.Fprintf(sum, "%q %q %q\n", r.Name, r.identity(), r.Match)
+		if k, is := r.When.(*Rate); is {
+			fmt.Fprintln(sum, k.unit(&s.Sensors))
+		}
 	}
 	f.settings = sum.Sum64()
 	return f

@@ -309,6 +309,39 @@ func TestRateIsTheChangeOverTheSpan(t *testing.T) {
 	b.want("rising opened 1h45m0s (6)")
 }
 
+// TestAnotherUnitIsNoChangeOfTheNumber: nothing has happened to the oil when its numbers are in °C from now on, or are
+// those of a counter no more.
+func TestAnotherUnitIsNoChangeOfTheNumber(t *testing.T) {
+	counter := map[string]fold.Counter{"oil": {}}
+	celsius := fold.Meaning{Scale: .5, Offset: -17.5}
+	for _, c := range []struct {
+		before, after fold.Sensors
+		first, then   [2]float64
+		opened        string
+	}{
+		{fold.Sensors{}, fold.Sensors{}, [2]float64{200, 200}, [2]float64{82, 82}, "20m"},
+		{fold.Sensors{}, fold.Sensors{Named: map[string]fold.Meaning{"oil": {Is: fold.Number}}}, [2]float64{200, 200},
+			[2]float64{82, 82}, "20m"},
+		{fold.Sensors{}, fold.Sensors{Named: map[string]fold.Meaning{"oil": celsius}}, [2]float64{200, 200},
+			[2]float64{82, 82}, "40m"},
+		{fold.Sensors{}, fold.Sensors{Patterns: []fold.Pattern{{Prefix: "o", Meaning: celsius}}}, [2]float64{200, 200},
+			[2]float64{82, 82}, "40m"},
+		{fold.Sensors{Counters: counter}, fold.Sensors{}, [2]float64{200, 10}, [2]float64{11, 12}, "40m"},
+	} {
+		config := &Config{Rules: []Rule{rule("jump", &Rate{Sensor: "oil", Over: 10 * time.Minute,
+			Limit: Limit{Outside: &[2]float64{-50, 50}}})}}
+		must.Succeed(t, config.Check())
+		b := newBench(t)
+		b.fold = config.Fold(fold.Setup{Sensors: c.before}).(*Fold)
+		b.run(at("10m"), sample(at("1m"), "oil", c.first[0]), sample(at("9m"), "oil", c.first[1]))
+		b.fold = config.Fold(fold.Setup{Sensors: c.after}).(*Fold)
+		b.run(at("30m"), sample(at("20m"), "oil", c.then[0]), sample(at("29m"), "oil", c.then[1]))
+		if b.run(at("60m"), sample(at("40m"), "oil", 300)); len(b.all) == 0 || b.all[0].At != at(c.opened) {
+			t.Errorf("from %+v to %+v: %s", c.before, c.after, b.said())
+		}
+	}
+}
+
 func TestCountOpensAndIsClosedByTime(t *testing.T) {
 	b := newBench(t, rule("often", &Count{Where: where(t, `door == "open"`), Times: 3, Within: 10 * time.Minute}))
 	b.run(at("9m"), sample(at("0s"), "door", "open"), sample(at("1m"), "door", "shut"), sample(at("4m"), "door", "open"),

@@ -27,7 +27,7 @@ type memory struct {
 	// that the next number explains
 	heard  tables.Ticks
 	last   float64        // rate: the last number of a counter
-	text   string         // stuck: the value; schedule: a hash of the times and the zone
+	text   string         // stuck: the value; schedule: a hash of the times and the zone; rate: one of the unit
 	points []point        // rate
 	times  []tables.Ticks // count: of readings; schedule: of those that were as expected
 	judged tables.Ticks   // schedule: the last time that was judged
