@@ -58,8 +58,12 @@ func (q Question) read(t *tables.Table, r tables.Range) read {
 // output reads a range of outputs. Rows without any of the sensors that the question needs stay in storage.
 func (q Question) output(t *tables.Table, in tables.Range, home schema.LatestPartition) read {
 	q = q.decoding()
+	filter := havingAny(q.Sensors)
+	if filter == "" && len(q.Sensors) > 0 {
+		q.Limit = 0 // those come, too
+	}
 	r := q.read(t, in)
-	r.query.Filter = havingAny(q.Sensors)
+	r.query.Filter = filter
 	r.home = home
 	return r
 }

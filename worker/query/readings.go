@@ -112,6 +112,9 @@ func TimeOf(row string) tables.Ticks {
 // readings reads the rows of a device that the question asks for. The model says which properties its sensors are in;
 // nil: those of their names.
 func (q Question) readings(f Rows, m schema.Member, model *Model) read {
+	if len(q.Sensors) > 0 {
+		q.Limit = 0 // rows without any of them are left out
+	}
 	q.Sensors = withObjects(q.Sensors)
 	if q.Filter.Where != nil || model.renames() {
 		q.Sensors = nil // a model makes sensors of other properties
