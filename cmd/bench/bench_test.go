@@ -50,25 +50,20 @@ func benched(t *testing.T, command string) (all []line) {
 func TestBenchMeasuresEveryTargetAndRound(t *testing.T) {
 	effort.OnlyLong(t, "TestLocalStorageServesEveryWorkload measures less")
 	t.Parallel()
-	for command, want := range map[string]string{
-		"storage --target local --target other=local --only insert,range --rows 200 --clients 2"://
-		"Storage/insert/target=local, Storage/insert/target=other, Storage/range/target=local, Storage/range/target=other",
-		"tokens --only kept,first,fresh --clients 3 --devices 8": //
-		"Tokens/kept/target=http, Tokens/kept/target=https, Tokens/first/target=http, Tokens/first/target=https, " +
-			"Tokens/fresh/target=https",
-	} {
-		all := benched(t, command+" --for 100ms --rounds 2")
-		var names []string
-		for _, l := range all[:len(all)/2] {
-			names = append(names, l.name)
-		}
-		if got := strings.Join(names, ", "); got != want {
-			t.Errorf("the first round measures %s; want %s", got, want)
-		}
-		for i, l := range all {
-			if l.n == 0 || l.figures["ns/op"] <= 0 || l.figures["p50-ns"] <= 0 || l.name != all[len(all)-1-i].name {
-				t.Errorf("line %+v", l)
-			}
+	all := benched(t, "storage --target local --target other=local --only insert,range --rows 200 --clients 2 "+
+		"--for 100ms --rounds 2")
+	var names []string
+	for _, l := range all[:len(all)/2] {
+		names = append(names, l.name)
+	}
+	const want = "Storage/insert/target=local, Storage/insert/target=other, Storage/range/target=local, " +
+		"Storage/range/target=other"
+	if got := strings.Join(names, ", "); got != want {
+		t.Errorf("the first round measures %s; want %s", got, want)
+	}
+	for i, l := range all {
+		if l.n == 0 || l.figures["ns/op"] <= 0 || l.figures["p50-ns"] <= 0 || l.name != all[len(all)-1-i].name {
+			t.Errorf("line %+v", l)
 		}
 	}
 }
@@ -144,21 +139,6 @@ func TestBenchReportsWhichTargetIsUnreachable(t *testing.T) {
 	}
 }
 
-func TestTokenBenchMeasuresAStorm(t *testing.T) {
-	t.Parallel()
-	all := benched(t, "tokens --only kept,storm --storm 3 --for 100ms --clients 1 --devices 2")
-	want := []string{"Tokens/kept/target=http", "Tokens/kept/target=https", "Tokens/storm/target=http",
-		"Tokens/storm/target=https"}
-	for i, l := range all {
-		if l.name != want[i] || strings.Contains(l.name, stormName) && (l.n != 3 || l.figures["requests"] < 3) {
-			t.Errorf("line %+v", l)
-		}
-	}
-	if len(all) != 4 {
-		t.Errorf("%+v", all)
-	}
-}
-
 func TestWhatCannotBeMeasuredIsRefused(t *testing.T) {
 	t.Parallel()
 	for line, says := range map[string]string{
@@ -174,16 +154,11 @@ func TestWhatCannotBeMeasuredIsRefused(t *testing.T) {
 		"storage --target env:FURROW_NONE":      "FURROW_NONE holds no connection string",
 		"storage --target rubbish":              "--target",
 		"storage --target embedded":             "for bench fanout",
-		"tokens --only keept":                   `did you mean "kept"?`,
-		"tokens --for 10ms":                     "it must be at least 100ms",
-		"tokens --clients 4001 --devices 5000":  "--clients is 4001",
-		"tokens --devices 63":                   "--devices is 63",
-		"tokens --storm -1":                     "--storm is -1",
 		"fanout --tenants 3 --devices 2":        "--tenants",
 		"fanout --batch 100":                    "--batch",
 		"fanout --only rest":                    `no workload "rest"`,
 		"fanout --target nowhere":               "--target",
-		"tokens --furrow /nowhere/furrow":       "/nowhere/furrow",
+		"storage --furrow /nowhere/furrow":      "/nowhere/furrow",
 	} {
 		if code, _, errs := benchmark(t.Context(), line); code != 2 || !strings.Contains(errs, says) {
 			t.Errorf("%s: exit %d, %s", line, code, errs)

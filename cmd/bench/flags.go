@@ -12,17 +12,6 @@ import (
 	"furrow/cmd/internal/setup"
 )
 
-// sharedFlags belong to the benchmarks of storage and of tokens.
-func sharedFlags(flags ...cli.Flag) []cli.Flag {
-	return append([]cli.Flag{
-		&cli.DurationFlag{Name: "for", Value: 5 * time.Second,
-			Usage: "`DURATION` of each measurement: of each workload, on each target, in each round"},
-		&cli.IntFlag{Name: "rounds", Value: 1, Usage: "`NUMBER` of rounds"},
-		&cli.IntFlag{Name: "clients", Value: 64, Usage: "`NUMBER` of concurrent clients"},
-		onlyFlag(), furrowFlag(),
-	}, flags...)
-}
-
 func onlyFlag() cli.Flag {
 	return &cli.StringFlag{Name: "only", Usage: "`WORKLOADS` to measure, separated by commas (default: all)"}
 }

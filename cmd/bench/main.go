@@ -1,8 +1,8 @@
-// Command bench measures what Furrow does with a machine: storage, the endpoint that issues tokens, and whole runs of a
-// fleet. It is no part of furrow, and starts that as its own users do:
+// Command bench measures what Furrow does with a machine: storage, and whole runs of a fleet. It is no part of furrow,
+// and starts that as its own users do:
 //
 //	go run ./cmd/bench fanout --target embedded --only idle,active
-//	go run ./cmd/bench tokens --furrow /usr/local/bin/furrow
+//	go run ./cmd/bench storage --furrow /usr/local/bin/furrow
 //
 // It prints a line for each measurement in each round, as go test -bench does, and benchstat summarizes and compares
 // them. Many clients work at a time, with Azure's own SDKs, over connections that stay open. Targets take turns, so
@@ -42,8 +42,8 @@ func usagef(format string, args ...any) error { return usageError(fmt.Sprintf(fo
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	app := &cli.App{
 		Name:                      "bench",
-		Usage:                     "measure storage, the token endpoint and runs of a fleet",
-		Commands:                  []*cli.Command{storageCommand(), tokensCommand(), fanoutCommand()},
+		Usage:                     "measure storage and runs of a fleet",
+		Commands:                  []*cli.Command{storageCommand(), fanoutCommand()},
 		HideHelpCommand:           true,
 		DisableSliceFlagSeparator: true, // a connection string is one value
 		Writer:                    stdout,
@@ -77,7 +77,7 @@ func refuseFlag(_ *cli.Context, err error, _ bool) error { return usagef("%v", e
 
 func refuseWords(c *cli.Context) error {
 	if word := c.Args().First(); word != "" {
-		return usagef("there is no benchmark %q%s", word, didYouMean(word, []string{"storage", "tokens", "fanout"}))
+		return usagef("there is no benchmark %q%s", word, didYouMean(word, []string{"storage", "fanout"}))
 	}
 	return cli.ShowAppHelp(c)
 }

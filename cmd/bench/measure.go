@@ -15,7 +15,7 @@ import (
 	"furrow/cmd/internal/setup"
 )
 
-// settings are what the benchmarks of storage and of tokens share.
+// settings are what the benchmarks share.
 type settings struct {
 	only       []string      // names of the workloads to run; empty: all
 	length     time.Duration // per workload, target and round

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/urfave/cli/v2"
 )
@@ -26,11 +27,16 @@ func storageCommand() *cli.Command {
 				"storage",
 				"storage --target local --target azurite=UseDevelopmentStorage=true --rounds 10",
 				"storage --target env:AZURE_STORAGE_CONNECTION_STRING --for 10s"),
-		Flags: sharedFlags(
+		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "target", Value: cli.NewStringSlice(localTarget),
 				Usage: "`TARGET` to measure; repeat it to compare"},
 			&cli.IntFlag{Name: "rows", Value: 10_000, Usage: "`NUMBER` of rows in the table that is read"},
-		),
+			&cli.DurationFlag{Name: "for", Value: 5 * time.Second,
+				Usage: "`DURATION` of each measurement: of each workload, on each target, in each round"},
+			&cli.IntFlag{Name: "rounds", Value: 1, Usage: "`NUMBER` of rounds"},
+			&cli.IntFlag{Name: "clients", Value: 64, Usage: "`NUMBER` of concurrent clients"},
+			onlyFlag(), furrowFlag(),
+		},
 		Action: storage,
 	}
 }
