@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,9 +50,8 @@ type fanoutFleet struct {
 }
 
 // openFanout creates the fleet's tables and queues, and its devices.
-func openFanout(ctx context.Context, s fanoutSettings, w fanout, account tables.Account,
-	own *setup.Embedded) (*fanoutFleet, error) {
-	names, err := schema.ParseNames(randomName()[:16])
+func openFanout(ctx context.Context, s fanoutSettings, w fanout, on *fanoutStorage) (*fanoutFleet, error) {
+	names, err := schema.ParseNames("bench" + strings.ToLower(rand.Text()[:10]))
 	if err != nil {
 		return nil, err
 	}
@@ -58,15 +59,15 @@ func openFanout(ctx context.Context, s fanoutSettings, w fanout, account tables.
 	if err != nil {
 		return nil, err
 	}
-	transport, err := setup.Transport("")
+	transport, err := setup.Transport(on.CAFile)
 	if err != nil {
 		return nil, err
 	}
 	f := &fanoutFleet{fanoutSettings: s, workload: w, counted: map[string]int64{},
 		wire:   &recorder{next: transport.Transport},
 		newest: w.start(s, time.Now()), every: time.Hour, partitions: map[string][]tables.Op{}}
-	transport.Transport = own.Direct(f.wire)
-	clients, err := roles.Connect(account, names, transport, roles.Hooks{
+	transport.Transport = on.embedded.Direct(f.wire)
+	clients, err := roles.Connect(on.Account, names, transport, roles.Hooks{
 		Table:  func(_ context.Context, o tables.Operation) { f.count("tables " + o.Kind.String()) },
 		Queue:  func(_ context.Context, o worker.Operation) { f.count("queues " + o.Kind.String()) },
 		Object: func(_ context.Context, o archive.Operation) { f.count("objects " + o.Kind.String()) },

@@ -11,7 +11,6 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/generations"
-	"furrow/cmd/internal/process"
 	"furrow/jobs"
 	"furrow/jobs/refold"
 	"furrow/tables/schema"
@@ -20,7 +19,8 @@ import (
 
 // A fanout is one kind of run that is measured over and over.
 type fanout struct {
-	workload
+	name       string
+	about      string                                 // for the help text
 	processors string                                 // of the pipeline, in the configuration file's words
 	also       string                                 // the rest of the file
 	rows       func(c fanoutSettings, device int) int // new ones of a device in each round
@@ -46,24 +46,23 @@ func fanouts() []fanout {
 	const standard = "latest, rollup: {windows: [1m, 1h, 1d]}"
 	watch := "rules:\n  hot: {when: {threshold: {sensor: temperature, above: 60}}}\n" +
 		"  silent: {when: {silence: {after: 48h}}}\n"
-	of := func(name, about string) workload { return workload{name: name, about: about} }
 	return []fanout{
-		{workload: of("idle", "Nobody has a new row"), processors: standard, rows: newRows(0)},
-		{workload: of("active", "Each device has a new row, for latest and rollups by minute, hour and day"),
+		{name: "idle", about: "Nobody has a new row", processors: standard, rows: newRows(0)},
+		{name: "active", about: "Each device has a new row, for latest and rollups by minute, hour and day",
 			processors: standard, rows: newRows(1)},
-		{workload: of("commit", "As active, for an archive whose days are open: claims and commits, but no outputs"),
+		{name: "commit", about: "As active, for an archive whose days are open: claims and commits, but no outputs",
 			processors: "archive: {closeAfter: 168h}", rows: newRows(1)},
-		{workload: of("rules", "As active, with a rule for a threshold and one for silence"),
+		{name: "rules", about: "As active, with a rule for a threshold and one for silence",
 			processors: standard + ", rules", also: watch, rows: newRows(1)},
-		{workload: of("reports", "As active, with reports of tenants by hour and day"), processors: standard,
+		{name: "reports", about: "As active, with reports of tenants by hour and day", processors: standard,
 			also: "reports: {windows: [1h, 1d], by: [tenant]}\n", rows: newRows(1)},
-		{workload: of("backlog", "Each device has many new rows, a second apart (--rows)"), processors: standard,
+		{name: "backlog", about: "Each device has many new rows, a second apart (--rows)", processors: standard,
 			rows: manyRows},
-		{workload: of("beside", "As active, while one device in twenty has 20 times --rows to catch up"),
+		{name: "beside", about: "As active, while one device in twenty has 20 times --rows to catch up",
 			processors: standard, rows: laggingRows},
-		{workload: of("archive", "As idle, and a day's file is written, with --rows of each device"),
+		{name: "archive", about: "As idle, and a day's file is written, with --rows of each device",
 			processors: "archive", rows: manyRows, after: true},
-		{workload: of("audit", "Look for late rows of every device, in vain"), processors: standard, rows: newRows(0),
+		{name: "audit", about: "Look for late rows of every device, in vain", processors: standard, rows: newRows(0),
 			audit: refold.Full},
 	}
 }
@@ -85,11 +84,11 @@ func (c fanoutSettings) run(ctx context.Context, storage *fanoutStorage) error {
 		if !c.wants(w.name) {
 			continue
 		}
-		f, err := openFanout(ctx, c, w, storage.account, storage.embedded)
+		f, err := openFanout(ctx, c, w, storage)
 		if err == nil {
 			err = f.measure(ctx, storage)
 		}
-		if f != nil && storage.stays() {
+		if f != nil && storage.embedded == nil {
 			err = errors.Join(err, f.remove(ctx))
 		}
 		if ctx.Err() != nil {
@@ -145,11 +144,10 @@ func (f *fanoutFleet) measure(ctx context.Context, storage *fanoutStorage) error
 
 // A fanoutRound is one run of the whole fleet.
 type fanoutRound struct {
-	took       time.Duration // from the master job to the last commit
-	seen       time.Duration // until no device waited for a first look
-	rows       int           // new ones of all devices
-	workerCPU  time.Duration
-	storageCPU time.Duration    // of storage in a process of its own
+	took       time.Duration    // from the master job to the last commit
+	seen       time.Duration    // until no device waited for a first look
+	rows       int              // new ones of all devices
+	cpu        time.Duration    // of this process
 	wireCPU    time.Duration    // of the same requests to a service that does nothing
 	operations map[string]int64 // by service and kind
 }
@@ -160,8 +158,8 @@ func (f *fanoutFleet) print(r fanoutRound, often time.Duration) error {
 	each := func(d time.Duration, unit string) figure { return figure{float64(d.Nanoseconds()) / n, unit} }
 	_, dollars := price.Azure().Monthly(r.operations, often)
 	figures := []figure{each(r.took, "ns/op"), {n / r.seen.Seconds(), "devices/s"},
-		{float64(r.rows) / r.took.Seconds(), "rows/s"}, each(r.workerCPU, "worker-cpu-ns/op"),
-		each(r.storageCPU, "storage-cpu-ns/op"), each(r.wireCPU, "wire-cpu-ns/op"), {dollars / n, "$/device-month"}}
+		{float64(r.rows) / r.took.Seconds(), "rows/s"}, each(r.cpu, "worker-cpu-ns/op"),
+		each(r.wireCPU, "wire-cpu-ns/op"), {dollars / n, "$/device-month"}}
 	for _, name := range slices.Sorted(maps.Keys(r.operations)) {
 		figures = append(figures, figure{float64(r.operations[name]) / n, strings.ReplaceAll(name, " ", "-") + "/op"})
 	}
@@ -189,13 +187,13 @@ func (f *fanoutFleet) run(ctx context.Context, storage *fanoutStorage) (r fanout
 	}
 	before := f.operations()
 	f.wire.on.Store(true)
-	cpu, storageCPU, began := process.CPU(0), storage.cpu(), time.Now()
+	cpuBefore, began := cpu(), time.Now()
 	seen, err := f.work(ctx, todo)
 	if err != nil {
 		return r, err
 	}
 	r.took, r.seen = time.Since(began), seen.Sub(began)
-	r.workerCPU, r.storageCPU = process.CPU(0)-cpu, storage.cpu()-storageCPU
+	r.cpu = cpu() - cpuBefore
 	r.operations = map[string]int64{}
 	for name, n := range f.operations() {
 		if n -= before[name]; n > 0 {

@@ -1,12 +1,9 @@
-// Command bench measures what Furrow does with a machine: storage, and whole runs of a fleet. It is no part of furrow,
-// and starts that as its own users do:
+// Command bench measures whole runs of a fleet. It is no part of furrow:
 //
-//	go run ./cmd/bench fanout --target embedded --only idle,active
-//	go run ./cmd/bench storage --furrow /usr/local/bin/furrow
+//	go run ./cmd/bench --only idle,active --devices 10000
 //
 // It prints a line for each measurement in each round, as go test -bench does, and benchstat summarizes and compares
-// them. Many clients work at a time, with Azure's own SDKs, over connections that stay open. Targets take turns, so
-// that other load on the machine affects all of them alike.
+// them.
 //
 // The exit code is 0 if all was measured, 1 if something failed, and 2 if the command line was invalid.
 package main
@@ -17,13 +14,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
-	"runtime"
+	"strings"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
+
+	"furrow/worker"
 )
 
 func main() {
@@ -39,28 +36,39 @@ func (e usageError) Error() string { return string(e) }
 
 func usagef(format string, args ...any) error { return usageError(fmt.Sprintf(format, args...)) }
 
+const help = `Measures whole runs of a fleet, from the master job in the queue to the last commit: devices and rows a
+second, CPU time, storage operations, and what they cost on Azure. One worker in this process does the jobs. Without
+--storage, storage is in this process, too, as furrow up has it. Otherwise the requests of each run go once more, in the
+same sizes, to a service that does nothing: wire-cpu-ns is the CPU time of both ends, the least that HTTP costs. Devices
+a second are until none waits for its first look, rows a second until all are folded or archived. Each run begins when
+storage in this process is at rest: after new rows that reorganizes its files, after a long --history for minutes. What
+is created has a random name and is deleted at the end.
+
+Workloads:`
+
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	app := &cli.App{
-		Name:                      "bench",
-		Usage:                     "measure storage and runs of a fleet",
-		Commands:                  []*cli.Command{storageCommand(), fanoutCommand()},
-		HideHelpCommand:           true,
-		DisableSliceFlagSeparator: true, // a connection string is one value
-		Writer:                    stdout,
-		ErrWriter:                 stderr,
-		ExitErrHandler:            func(*cli.Context, error) {}, // run decides on exit codes
-		OnUsageError:              refuseFlag,
-		Action:                    refuseWords,
-	}
-	for _, c := range app.Commands {
-		measure := c.Action
-		c.OnUsageError, c.HideHelpCommand = refuseFlag, true
-		c.Action = func(c *cli.Context) error {
-			if c.Args().Present() {
-				return usagef("bench %s takes no arguments; %q is one", c.Command.Name, c.Args().First())
-			}
-			return measure(c)
-		}
+		Name:        "bench",
+		Usage:       "measure runs of a fleet: devices a second, operations, cost",
+		Description: help + workloadsText(),
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "storage", Usage: "Storage `WHERE`, as for furrow (default: in this process)"},
+			&cli.IntFlag{Name: "devices", Value: 2000, Usage: "`NUMBER` of devices"},
+			&cli.IntFlag{Name: "batch", Value: 50, Usage: "`NUMBER` of devices in a message"},
+			&cli.IntFlag{Name: "tenants", Value: 1, Usage: "`NUMBER` of tenants that the devices belong to in turn"},
+			&cli.IntFlag{Name: "months", Value: 1, Usage: "`NUMBER` of months of deployment that they are in, in turn"},
+			&cli.IntFlag{Name: "rows", Value: 100, Usage: "`NUMBER` of new rows of a device in the workload backlog"},
+			&cli.IntFlag{Name: "history", Usage: "`DAYS` of hourly rows that each device has when measuring begins"},
+			&cli.IntFlag{Name: "clients", Value: worker.DefaultSize, Usage: "`NUMBER` of jobs at a time"},
+			&cli.IntFlag{Name: "rounds", Value: 3, Usage: "`NUMBER` of runs of each workload"},
+			&cli.StringFlag{Name: "only", Usage: "`WORKLOADS` to measure, separated by commas (default: all)"},
+		},
+		HideHelpCommand: true,
+		Writer:          stdout,
+		ErrWriter:       stderr,
+		ExitErrHandler:  func(*cli.Context, error) {}, // run decides on exit codes
+		OnUsageError:    func(_ *cli.Context, err error, _ bool) error { return usagef("%v", err) },
+		Action:          measureFanout,
 	}
 	err := app.RunContext(ctx, args)
 	if err == nil {
@@ -73,37 +81,23 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 1
 }
 
-func refuseFlag(_ *cli.Context, err error, _ bool) error { return usagef("%v", err) }
-
-func refuseWords(c *cli.Context) error {
-	if word := c.Args().First(); word != "" {
-		return usagef("there is no benchmark %q%s", word, didYouMean(word, []string{"storage", "fanout"}))
+// workloadsText describes the workloads for the help text.
+func workloadsText() (text string) {
+	for _, w := range fanouts() {
+		text += fmt.Sprintf("\n  %-7s  %s", w.name, w.about)
 	}
-	return cli.ShowAppHelp(c)
+	return text
 }
 
-// withFurrow calls measure with the furrow program that serves what is measured: that of --furrow, or one that is built
-// for the benchmark.
-func withFurrow(c *cli.Context, measure func(executable string) error) (err error) {
-	if given := c.String("furrow"); given != "" {
-		found, err := exec.LookPath(given)
-		if err != nil {
-			return usagef("--furrow: %v", err)
-		}
-		return measure(found)
+// between reports a flag that is out of bounds.
+func between(c *cli.Context, least, most int, flag string) error {
+	if n := c.Int(flag); n < least || n > most {
+		return usagef("--%s is %d; it must be between %d and %d", flag, n, least, most)
 	}
-	folder, err := os.MkdirTemp("", "furrow-bench-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	built := filepath.Join(folder, "furrow")
-	if runtime.GOOS == "windows" {
-		built += ".exe"
-	}
-	build := exec.CommandContext(c.Context, "go", "build", "-o", built, "furrow/cmd/furrow")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("building furrow failed (--furrow FILE names one that is built): %w\n%s", err, out)
-	}
-	return measure(built)
+	return nil
+}
+
+// words splits a list at its commas, and drops empty words.
+func words(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }

@@ -166,7 +166,7 @@ func arrows() []arrow {
 		{"cmd/internal/backup", "tables/local"}, // for locks
 		{"cmd/internal/...", "jobs/... sas/... tables tables/schema worker/... cmd/internal/..."},
 		{"cmd/furrow", "jobs/... sas/... tables/... worker/... cmd/internal/..."},
-		{"cmd/bench", "jobs/... sas tables tables/local tables/schema worker worker/price cmd/internal/..."},
+		{"cmd/bench", "jobs/... tables tables/local tables/schema worker worker/price cmd/internal/..."},
 	}
 }
 
@@ -231,7 +231,7 @@ func TestEachAzureSDKHasOneHome(t *testing.T) {
 		"github.com/cockroachdb/pebble": "tables/local",
 	}
 	for _, s := range sources(t) {
-		if s.test || s.pkg == "cmd/bench" {
+		if s.test {
 			continue
 		}
 		for _, name := range s.imports {
