@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -19,7 +18,6 @@ import (
 	"furrow/cmd/internal/lab/simulate/model"
 	"furrow/cmd/internal/setup"
 	"furrow/sas"
-	"furrow/sas/device"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -37,8 +35,6 @@ With --fleet, the example configuration of that name says what the documents mea
 --example). It has its own number of devices, cadence, history and faults, which are listed at the end.` + examples(
 			"simulate --devices 1000 --history 1d --for 10m",
 			"simulate --dirt some",
-			"simulate --dirt repeats,outages=0.5 --every 10s",
-			"simulate --history 2d --pace 600",
 			"simulate --fleet bottles --for 1m",
 			"simulate --replay week.csv.gz --tenant aberdeen"),
 		Flags:  append(append(append(storageFlags(), masterFlags()...), simulateFlags()...), replayFlags()...),
@@ -62,13 +58,10 @@ func simulateFlags() []cli.Flag {
 			"`DURATION` for which devices collect readings before they send them")),
 		durationFlagUpTo("history", 2*time.Hour, 0, schema.MaxBackfill-time.Hour,
 			"`DURATION` of the past that is sent first; 0 for none"),
-		&cli.Float64Flag{Name: "pace", DefaultText: "as fast as it goes",
-			Usage: "Replay the history this many `TIMES` faster than real time"},
 		withDefaultText("until Ctrl-C", durationFlag("for", 0, 0, "`DURATION` to run")),
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "Random seed; the same `NUMBER` gives the same fleet"},
-		&cli.StringFlag{Name: "dirt", Value: "none", Usage: "Faults to inject: `DIRT` is none, some, much, or a list of " +
-			strings.Join(simulate.Kinds(), ", ") + ", each with an optional rate, such as repeats=0.1,clocks"},
-		&cli.StringFlag{Name: "report", Usage: "Write the result of each device to `FILE` as JSON lines"},
+		choiceFlag("dirt", "none", []string{"some", "much"},
+			"Faults to inject: `DIRT` is some, as of a well-maintained fleet, or much"),
 		jsonFlag(),
 	}
 }
@@ -128,12 +121,7 @@ func runSimulation(c *cli.Context) error {
 		return err
 	}
 	show.Stage("sending readings", 0)
-	report, err := createJSON(c.String("report"))
-	if err != nil {
-		return err
-	}
 	s.run.OnAccepted = s.order.accepted
-	s.run.OnEnd = func(m simulate.Member, stats device.Stats) { report.write(deviceEndOf(m, stats)) }
 	s.run.Progress = show.simulation
 	s.run.Log = slog.New(slog.NewTextHandler(show, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	var sum simulate.Summary
@@ -141,7 +129,7 @@ func runSimulation(c *cli.Context) error {
 		sum, err = simulate.Run(ctx, s.run)
 		return err
 	})
-	return s.finish(c, sum, report, err)
+	return s.finish(c, sum, err)
 }
 
 // skipSent has devices that were there not send again what lies between their first reading and their last.
@@ -215,7 +203,7 @@ func newSimulation(c *cli.Context) (*simulation, error) {
 		}
 		s.expected += int64(now.Sub(since) / f.Every)
 	}
-	s.run.Members, s.run.Wall, s.run.From, s.run.Pace = s.members, f.Wall, from, c.Float64("pace")
+	s.run.Members, s.run.Wall = s.members, f.Wall
 	s.run.Sendings = func(m simulate.Member) simulate.Stream { return f.Sendings(m, from, time.Time{}) }
 	if f.Steady() {
 		s.run.Resume = func(m simulate.Member, from time.Time) simulate.Stream { return f.Sendings(m, from, time.Time{}) }
@@ -239,17 +227,8 @@ func simulatedFleet(c *cli.Context) (f simulate.Fleet, history time.Duration, er
 		return f, 0, err
 	}
 	f.Every, f.SendEvery, history = durationOf(c, "every"), durationOf(c, "send-every"), durationOf(c, "history")
-	if f.Dirt, err = simulate.ParseDirt(c.String("dirt")); err != nil {
-		return f, 0, usagef(c, "--dirt: %v", err)
-	}
-	return f, history, checkPace(c)
-}
-
-func checkPace(c *cli.Context) error {
-	if pace := c.Float64("pace"); c.IsSet("pace") && !(pace > 1 && pace <= 1e9) {
-		return usagef(c, "--pace is %v; it must be more than 1, or the history never ends", pace)
-	}
-	return nil
+	f.Dirt = map[string]simulate.Dirt{"some": simulate.Some(), "much": simulate.Much()}[c.String("dirt")]
+	return f, history, nil
 }
 
 // backfillFor returns the backfill of an enrollment whose devices send a past of that length. It leaves time for

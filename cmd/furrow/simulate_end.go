@@ -12,8 +12,6 @@ import (
 
 	"furrow/cmd/internal/lab/simulate"
 	"furrow/cmd/internal/lab/simulate/fleets"
-	"furrow/sas/device"
-	"furrow/tables/schema"
 )
 
 // simulationLine is the result of a simulation in JSON.
@@ -31,7 +29,7 @@ type simulationLine struct {
 }
 
 // finish prints the result. Readings that could not be sent are an error.
-func (s *simulation) finish(c *cli.Context, sum simulate.Summary, report *jsonFile, failed error) error {
+func (s *simulation) finish(c *cli.Context, sum simulate.Summary, failed error) error {
 	line := simulationLine{Summary: sum, Tenants: len(s.tenants), Seed: s.seed, Wrong: s.wrong,
 		OutOfOrder: s.order.late}
 	if sum.Newest != nil {
@@ -47,7 +45,7 @@ func (s *simulation) finish(c *cli.Context, sum simulate.Summary, report *jsonFi
 			failed = fmt.Errorf("%w: %w", failed, sum.Newest)
 		}
 	}
-	return errors.Join(failed, err, report.close())
+	return errors.Join(failed, err)
 }
 
 // text formats the summary for people.
@@ -79,26 +77,4 @@ func (l simulationLine) text() string {
 			"audit run --wait\n")
 	}
 	return b.String()
-}
-
-// deviceEnd is the result of a device in JSON.
-type deviceEnd struct {
-	Device   schema.DeviceID `json:"device"`
-	Tenant   schema.Tenant   `json:"tenant"`
-	Tokens   int64           `json:"tokens"`
-	Accepted int64           `json:"accepted"`
-	Stored   int64           `json:"stored"`
-	SetAside int64           `json:"setAside"`
-	Waiting  int64           `json:"waiting"`
-	Acks     int64           `json:"acks"` // rows that are stored besides the readings
-	Error    string          `json:"error,omitempty"`
-}
-
-func deviceEndOf(m simulate.Member, s device.Stats) deviceEnd {
-	e := deviceEnd{Device: m.ID, Tenant: m.Tenant, Tokens: s.Tokens, Accepted: s.Accepted, Stored: s.Stored,
-		SetAside: s.SetAside, Waiting: s.Waiting, Acks: s.Acks.Stored}
-	if s.Err != nil {
-		e.Error = s.Err.Error()
-	}
-	return e
 }

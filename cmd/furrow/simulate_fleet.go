@@ -25,7 +25,7 @@ func newKindOfFleet(c *cli.Context) (*simulation, error) {
 			return nil, usagef(c, "--%s does not go with --fleet, which has its own", name)
 		}
 	}
-	if err := cmp.Or(onlyWithReplay(c), between(c, 1, 100_000, "devices"), checkPace(c)); err != nil {
+	if err := cmp.Or(onlyWithReplay(c), between(c, 1, 100_000, "devices")); err != nil {
 		return nil, err
 	}
 	now := time.Now().UTC()
@@ -49,7 +49,7 @@ func newKindOfFleet(c *cli.Context) (*simulation, error) {
 		s.addTenant(m.Tenant)
 	}
 	from := now.Add(-history)
-	s.run.Members, s.run.From, s.run.Pace = s.members, from, c.Float64("pace")
+	s.run.Members = s.members
 	if f.TakesCommands() {
 		s.run.OnCommand = func(m simulate.Member, told device.Command) (any, error) { return f.Obey(m, told.Body) }
 	}

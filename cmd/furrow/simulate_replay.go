@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -48,8 +47,8 @@ func onlyWithReplay(c *cli.Context) error {
 }
 
 func newReplay(c *cli.Context) (*simulation, error) {
-	if err := cmp.Or(checkPace(c), withoutReplay(c, "fleet", "devices", "tenants", "sensors", "months", "every",
-		"send-every", "history", "seed", "dirt")); err != nil {
+	if err := withoutReplay(c, "fleet", "devices", "tenants", "sensors", "months", "every", "send-every", "history",
+		"seed", "dirt"); err != nil {
 		return nil, err
 	}
 	now := time.Now().UTC()
@@ -76,7 +75,7 @@ func newReplay(c *cli.Context) (*simulation, error) {
 	}
 	s := &simulation{members: rec.Members(shift), tenants: []schema.Tenant{tenant},
 		backfill: backfillFor(now.Sub(rec.Oldest.Add(shift))), expected: int64(rec.Readings), wrong: rec.Wrong}
-	s.run.Members, s.run.From, s.run.Pace = s.members, rec.Oldest.Add(shift), c.Float64("pace")
+	s.run.Members, s.run.From = s.members, rec.Oldest.Add(shift)
 	s.run.Sendings = func(m simulate.Member) simulate.Stream { return rec.Sendings(m, shift) }
 	return s, nil
 }

@@ -1,12 +1,6 @@
 package simulate
 
 import (
-	"fmt"
-	"maps"
-	"math"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"furrow/cmd/internal/lab/simulate/model"
@@ -25,15 +19,6 @@ type Dirt struct {
 	Nonsense float64 // readings with a value that is no number
 }
 
-// shares returns the fields by their names in flags.
-func (d *Dirt) shares() map[string]*float64 {
-	return map[string]*float64{"repeats": &d.Repeats, "disorder": &d.Disorder, "outages": &d.Outages, "clocks": &d.Clocks,
-		"stuck": &d.Stuck, "texts": &d.Texts, "nested": &d.Nested, "nonsense": &d.Nonsense}
-}
-
-// Kinds returns the names of all kinds of dirt.
-func Kinds() []string { return slices.Sorted(maps.Keys(new(Dirt).shares())) }
-
 // Some is the dirt of a well-maintained fleet.
 func Some() Dirt {
 	return Dirt{Repeats: 0.01, Disorder: 0.01, Outages: 0.05, Clocks: 0.01, Stuck: 0.02, Texts: 0.02, Nested: 0.01,
@@ -44,36 +29,6 @@ func Some() Dirt {
 func Much() Dirt {
 	return Dirt{Repeats: 0.1, Disorder: 0.1, Outages: 0.3, Clocks: 0.1, Stuck: 0.2, Texts: 0.2, Nested: 0.1,
 		Nonsense: 0.02}
-}
-
-// ParseDirt reads none, some, much, or a list of kinds such as repeats,outages=0.5. A kind without a rate has that
-// of much.
-func ParseDirt(text string) (d Dirt, err error) {
-	switch text {
-	case "", "none":
-		return d, nil
-	case "some":
-		return Some(), nil
-	case "much":
-		return Much(), nil
-	}
-	much := Much()
-	for word := range strings.SplitSeq(text, ",") {
-		kind, often, said := strings.Cut(strings.TrimSpace(word), "=")
-		to, from := d.shares()[kind], much.shares()[kind]
-		if to == nil {
-			return d, fmt.Errorf("unknown kind of dirt %q; want none, some, much, or kinds separated by commas: %s", kind,
-				strings.Join(Kinds(), ", "))
-		}
-		if *to = *from; said {
-			*to, err = strconv.ParseFloat(often, 64)
-		}
-		if err != nil || math.IsNaN(*to) || *to < 0 || *to > 1 {
-			return d, fmt.Errorf("%s=%s: want a rate from 0 to 1, such as %s=0.1", kind, often,
-				kind)
-		}
-	}
-	return d, nil
 }
 
 // Kinds of draws.

@@ -114,8 +114,9 @@ func TestFleetWithoutDirtIsClean(t *testing.T) {
 
 func TestEachKindOfDirtHappensOnlyWhenAskedFor(t *testing.T) {
 	t.Parallel()
-	for _, kind := range Kinds() {
-		d := must.Have(ParseDirt(kind + "=0.3"))(t)
+	for kind, d := range map[string]Dirt{"repeats": {Repeats: 0.3}, "disorder": {Disorder: 0.3},
+		"outages": {Outages: 0.3}, "clocks": {Clocks: 0.3}, "stuck": {Stuck: 0.3}, "texts": {Texts: 0.3},
+		"nested": {Nested: 0.3}, "nonsense": {Nonsense: 0.3}} {
 		f := Fleet{Seed: 5, Devices: 6, Until: day, Months: 1, Dirt: d}
 		found := map[string]int{}
 		for _, m := range f.Members() {
@@ -179,20 +180,6 @@ func countOdd(found map[string]int, want, got device.Reading) {
 	}
 	if texts > 0 {
 		found["texts"]++
-	}
-}
-
-func TestDirtIsParsed(t *testing.T) {
-	for text, want := range map[string]Dirt{"": {}, "none": {}, "some": Some(), "much": Much(),
-		"repeats": {Repeats: Much().Repeats}, "stuck=0.5, texts=1": {Stuck: 0.5, Texts: 1}} {
-		if got, err := ParseDirt(text); err != nil || got != want {
-			t.Errorf("%q: %+v, %v", text, got, err)
-		}
-	}
-	for _, text := range []string{"lots", "repeats=2", "repeats=x", "repeats=NaN", "repeats=-1", "repeats,"} {
-		if d, err := ParseDirt(text); err == nil {
-			t.Errorf("%q is taken as %+v", text, d)
-		}
 	}
 }
 

@@ -36,8 +36,8 @@ type life struct {
 	stalled bool            // it sends no other old readings before those that wait
 	checks  int             // since it woke, whether readings wait
 
-	sum    counts // of clients that are closed
-	denied bool   // under the runner's mu
+	tokens int64 // of clients that are closed
+	denied bool  // under the runner's mu
 }
 
 // An opened is a client that runs.
@@ -67,7 +67,7 @@ func (r *runner) booted(l *life) bool {
 	r.mu.Lock()
 	denied := l.denied
 	r.mu.Unlock()
-	return denied || l.sum.tokens > 0 || l.client != nil && l.client.Stats().Tokens > 0
+	return denied || l.tokens > 0 || l.client != nil && l.client.Stats().Tokens > 0
 }
 
 // turn has a device send what is due, and puts it to sleep when nothing of it waits. It returns when its next turn is:
@@ -107,7 +107,7 @@ func (r *runner) turn(ctx context.Context, l *life) (at time.Time, more bool, er
 			at = check
 		}
 	case r.OnCommand == nil && time.Until(at) > nap:
-		_, err = r.sleep(l)
+		err = r.sleep(l)
 	}
 	if l.client == nil && r.Resume != nil {
 		s.stop()
@@ -163,8 +163,8 @@ func (r *runner) wake(l *life) (err error) {
 	return nil
 }
 
-// sleep closes the device's client, and returns the stats of that.
-func (r *runner) sleep(l *life) (device.Stats, error) {
+// sleep closes the device's client.
+func (r *runner) sleep(l *life) error {
 	on := l.client
 	on.stop()
 	err := errors.Join(<-on.ended, on.Close())
@@ -172,10 +172,10 @@ func (r *runner) sleep(l *life) (device.Stats, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.awake, l)
-	r.past.add(stats, l.sum.tokens == 0)
-	l.sum.add(stats)
+	r.past.add(stats, l.tokens == 0)
+	l.tokens += stats.Tokens
 	l.client, l.session = nil, on.Session()
-	return stats, err
+	return err
 }
 
 // sendDue sends what is due, at most a portion of it.
@@ -217,16 +217,11 @@ func (r *runner) endAll() error {
 	var errs []error
 	for i := range r.lives {
 		l := &r.lives[i]
-		var last device.Stats
 		if l.client != nil {
-			stats, err := r.sleep(l)
-			last, errs = stats, append(errs, err)
+			errs = append(errs, r.sleep(l))
 		}
 		if l.stream != nil {
 			l.stream.stop()
-		}
-		if r.OnEnd != nil {
-			r.OnEnd(*l.member, l.sum.stats(last))
 		}
 	}
 	return errors.Join(errs...)

@@ -46,9 +46,8 @@ type Config struct {
 	// All may be nil. The first two are called concurrently for different devices.
 	OnAccepted func(Member, device.Reading)
 	OnCommand  func(Member, device.Command) (result any, err error) // nil: devices read no commands
-	OnEnd      func(Member, device.Stats)
-	Progress   func(Summary) // now and then, and at the end
-	Log        *slog.Logger  // of devices; nil: slog.Default()
+	Progress   func(Summary)                                        // now and then, and at the end
+	Log        *slog.Logger                                         // of devices; nil: slog.Default()
 }
 
 const progressEvery = 500 * time.Millisecond

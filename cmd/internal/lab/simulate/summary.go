@@ -51,30 +51,13 @@ func (r *runner) summary() Summary {
 	defer r.mu.Unlock()
 	s := r.past
 	for l := range r.awake {
-		s.add(l.client.Stats(), l.sum.tokens == 0)
+		s.add(l.client.Stats(), l.tokens == 0)
 	}
 	s.Devices = len(r.Members)
 	s.Denied, s.SetAside = r.denied, maps.Clone(r.aside)
 	s.Elapsed = time.Since(r.began)
 	s.Seconds = s.Elapsed.Seconds()
 	return s
-}
-
-// counts are of a device, by clients that are closed.
-type counts struct{ tokens, accepted, refused, stored, aside, acks int32 }
-
-func (c *counts) add(s device.Stats) {
-	for to, n := range map[*int32]int64{&c.tokens: s.Tokens, &c.accepted: s.Accepted, &c.refused: s.Refused,
-		&c.stored: s.Stored, &c.aside: s.SetAside, &c.acks: s.Acks.Stored} {
-		*to += int32(n)
-	}
-}
-
-// stats returns the counts, with the state of the last client.
-func (c *counts) stats(last device.Stats) device.Stats {
-	return device.Stats{Tokens: int64(c.tokens), Accepted: int64(c.accepted), Refused: int64(c.refused),
-		Stored: int64(c.stored), SetAside: int64(c.aside), Acks: device.Acks{Stored: int64(c.acks)}, Waiting: last.Waiting,
-		Err: last.Err}
 }
 
 func (r *runner) made() {
