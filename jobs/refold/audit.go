@@ -221,7 +221,7 @@ func (a *auditor) findLate(ctx context.Context, d *folding.Device, spans []cover
 // lateDay folds a day with late rows again, or makes it stale if that is too much for this job.
 func (a *auditor) lateDay(ctx context.Context, d *folding.Device, w coverage.Window) error {
 	if d.Row.Ledger.Count(w.From, w.To) <= int64(a.left) {
-		_, err := a.refold(ctx, d, redo{Window: w})
+		err := a.refold(ctx, d, redo{Window: w})
 		if !errors.Is(err, errTooMuch) {
 			return err
 		}
@@ -241,7 +241,7 @@ func (a *auditor) workOff(ctx context.Context, d *folding.Device) error {
 			a.hand(d)
 			return nil
 		}
-		if _, err := a.refold(ctx, d, redo{Window: next, Stream: d.Row.Stream, stale: true}); err != nil || d.Err != nil {
+		if err := a.refold(ctx, d, redo{Window: next, Stream: d.Row.Stream, stale: true}); err != nil || d.Err != nil {
 			return err
 		}
 		if a.mark != "" {

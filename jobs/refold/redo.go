@@ -35,12 +35,12 @@ var (
 
 // refold folds a portion of a redo, and commits it on a fresh row. It claims nothing while it folds: a closed window
 // only needs its own hours of the ledger unchanged, so a busy device does no harm. Rows that arrive while an open
-// window is folded are folded before the row is claimed. It reports whether the redo is done.
-func (a *auditor) refold(ctx context.Context, d *folding.Device, r redo) (done bool, err error) {
+// window is folded are folded before the row is claimed.
+func (a *auditor) refold(ctx context.Context, d *folding.Device, r redo) error {
 	open, err := d.OpenDay()
 	if err != nil {
 		d.Err = err
-		return false, nil
+		return nil
 	}
 	isOpen := r.To > open
 	if isOpen {
@@ -51,7 +51,7 @@ func (a *auditor) refold(ctx context.Context, d *folding.Device, r redo) (done b
 	}
 	f, err := a.beginRedo(ctx, d, r)
 	if err != nil {
-		return false, err
+		return err
 	}
 	j := a.newJob()
 	defer leave(ctx, j, d)
@@ -62,32 +62,32 @@ func (a *auditor) refold(ctx context.Context, d *folding.Device, r redo) (done b
 		}
 		if err := a.stretch(ctx, f, r, d.Row.Last, isOpen, most, full); err != nil || f.Err != nil {
 			d.Err = f.Err
-			return false, err
+			return err
 		}
 		d.Seen = max(d.Seen, f.Seen)
 		if f.Behind && !r.stale {
-			return false, errTooMuch
+			return errTooMuch
 		}
 		if !d.Claimed {
 			fresh, err := a.fresh(ctx, d)
 			if err != nil {
-				return false, err
+				return err
 			}
 			if !fresh.SameIn(r.Window, d.Row, a.now) {
-				return false, errChanged
+				return errChanged
 			}
 			more := isOpen && !f.Behind && fresh.Last != d.Row.Last
 			d.Row = fresh
 			if more && try > 0 { // rows keep arriving while others are read
 				if claimed, err := j.ClaimOne(ctx, &d.Device); err != nil {
-					return false, err
+					return err
 				} else if !claimed {
-					return false, errChanged
+					return errChanged
 				}
 			}
 			if more {
 				if err := a.knowRejects(ctx, f, d.Row); err != nil {
-					return false, err
+					return err
 				}
 				continue
 			}
@@ -95,7 +95,7 @@ func (a *auditor) refold(ctx context.Context, d *folding.Device, r redo) (done b
 		g, late, err := replaced(f, d, r, isOpen)
 		if err != nil {
 			d.Err = err
-			return false, nil
+			return nil
 		}
 		mark := d.Row.RefoldMark
 		err = a.finish(ctx, j, d, g)
@@ -108,13 +108,13 @@ func (a *auditor) refold(ctx context.Context, d *folding.Device, r redo) (done b
 			a.left -= f.Folded
 		}
 		if !errors.Is(err, errChanged) {
-			return !f.Behind, err
+			return err
 		}
 		if err := commit.Pause(ctx, try); err != nil {
-			return false, err
+			return err
 		}
 	}
-	return false, errChanged
+	return errChanged
 }
 
 // beginRedo starts a device where the redo got to. Its track is not the device's: windowed processors have the
