@@ -99,10 +99,10 @@ func mayBeTime(name string) bool {
 }
 
 // find returns the first column with one of the names, or -1.
-func find(columns []*column, names []string, not ...int) int {
+func find(columns []*column, names []string) int {
 	for _, name := range names {
 		for i, c := range columns {
-			if plain(c.name) == name && !slices.Contains(not, i) {
+			if plain(c.name) == name {
 				return i
 			}
 		}
