@@ -24,7 +24,7 @@ only read, simulate and dry runs are not recorded.` + examples(
 			"activity", "activity --tenant contoso --from -30d --json"),
 		Flags: append(storageFlags(),
 			&cli.StringFlag{Name: "tenant", DefaultText: "all", Usage: "Only acts about `TENANT`"},
-			&cli.StringFlag{Name: "from", Value: "-7d",
+			&cli.StringFlag{Name: "from", DefaultText: "a week before --to",
 				Usage: "`TIME` of the oldest act: 2026-11-20T08:00:00Z, 2026-11-20, or " +
 					"-36h for 36 hours ago"},
 			&cli.StringFlag{Name: "to", DefaultText: "now", Usage: "`TIME` before which the newest act began"},
@@ -47,18 +47,12 @@ type actLine struct {
 }
 
 func activity(c *cli.Context) error {
-	now := time.Now()
-	to := now.Add(time.Minute) // the clock of whoever acted may be ahead
-	from, err := query.ParseMoment(c.String("from"), now)
+	span, err := spanOf(c, c.String("from"), c.String("to"), 7*24*time.Hour)
 	if err != nil {
-		return usagef(c, "--from: %v", err)
+		return err
 	}
-	if text := c.String("to"); text != "" {
-		at, err := query.ParseMoment(text, now)
-		if err != nil {
-			return usagef(c, "--to: %v", err)
-		}
-		to = at.Time()
+	if !c.IsSet("to") {
+		span.To = span.To.Add(time.Minute) // the clock of whoever acted may be ahead
 	}
 	tenant, err := parsed(c, "tenant", schema.ParseTenant)
 	if err != nil {
@@ -68,7 +62,7 @@ func activity(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	acts := access.NewLog(s.Tables, s.Names).Acts(c.Context, tenant, from.Time(), to)
+	acts := access.NewLog(s.Tables, s.Names).Acts(c.Context, tenant, span.From.Time(), span.To.Time())
 	return answer(c, query.Mapped(acts, actLineOf), func() (string, error) { return "no act in this time", nil })
 }
 
