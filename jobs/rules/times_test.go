@@ -1,0 +1,45 @@
+package rules
+
+import (
+	"testing"
+	"time"
+
+	"furrow/jobs/fold"
+	"furrow/tables/azuretest/must"
+)
+
+// TestNobodyIsHeardInTheFuture: storage's clock was ahead when the last reading was found.
+func TestNobodyIsHeardInTheFuture(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, rule("silent", &Silence{After: time.Hour}), rule("hot", &Condition{Where: where(t, "x > 3")}))
+	b.run(at("8760h"), sample(at("0s"), "x", 1))
+	b.known.Ahead = true
+	b.run(at("1h"))
+	b.run(at("2h30m"))
+	b.want("silent opened 2h0m0s (1h)")
+	b.run(at("3h"), sample(at("2h45m"), "x", 1))
+	b.want("silent opened 2h0m0s (1h)", "silent closed 3h0m0s")
+}
+
+// TestNoCommandForAClosingOfLongAgo: a device that was offline sends what closed its incident hours ago.
+func TestNoCommandForAClosingOfLongAgo(t *testing.T) {
+	for found, want := range map[string]int{"59m": 1, "5h": 0} {
+		r := rule("hot", &Threshold{Sensor: "oil", Limit: Limit{Above: number64(190)}})
+		r.Command = &Command{On: OnClose, Body: `{"heater":"on"}`, TTL: time.Hour}
+		b := newBench(t, r)
+		b.run(at("0s"), sample(at("0s"), "oil", 195))
+		out := must.Have(b.fold.Watch(b.member, b.state, []fold.Sample{sample(at("1m"), "oil", 100)},
+			fold.Moment{Horizon: at(found)}))(t)
+		posts, _, err := b.fold.Posts(b.member, out.State)
+		must.Succeed(t, err)
+		commands := 0
+		for _, p := range posts {
+			if p.Command != nil {
+				commands++
+			}
+		}
+		if commands != want {
+			t.Errorf("found after %s: %d commands, want %d", found, commands, want)
+		}
+	}
+}
