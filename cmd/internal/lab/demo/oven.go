@@ -141,11 +141,11 @@ func (o *oven) report() (a Alarm, left string) {
 	}
 	switch {
 	case a.Told == 0:
-		left = "the webhook was not told that the oven is too hot"
+		left = "the webhook is not told yet that the oven is too hot"
 	case a.Obeyed == 0:
-		left = "the oven was not told to cool down"
+		left = "the oven is not told yet to cool down"
 	case a.Closed == 0:
-		left = "the webhook was not told that the oven is cool"
+		left = "the webhook is not told yet that the oven is cool"
 	}
 	return a, left
 }
