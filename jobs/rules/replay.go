@@ -89,5 +89,5 @@ func (r *replay) posted() error {
 
 // Watches reports whether any rule is for a device.
 func (f *Fold) Watches(d schema.Member) bool {
-	return slices.ContainsFunc(f.rules, func(r *Rule) bool { return r.Match.matches(d) })
+	return slices.ContainsFunc(f.rules, func(r *Rule) bool { return r.Watches(d) })
 }

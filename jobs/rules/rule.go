@@ -31,15 +31,11 @@ type Match struct {
 
 func (m Match) matches(d schema.Member) bool { return !m.Some() || m.Of(d) }
 
-// Watches reports whether a rule watches a device, as far as its match says without models.
+// Watches reports whether a rule watches a device, as far as its match says without models. The device's labels have
+// what the rule takes from them.
 func (r *Rule) Watches(d schema.Member) bool {
-	return r.Match.matches(d) && !(d.Revoked && r.expects())
-}
-
-// watches is Watches for a device whose labels have what the rule takes from them.
-func (r *Rule) watches(d schema.Member) bool {
 	k, takes := r.When.(interface{ stated(schema.Member) bool })
-	return r.Watches(d) && (!takes || k.stated(d))
+	return r.Match.matches(d) && !(d.Revoked && r.expects()) && (!takes || k.stated(d))
 }
 
 // A Severity says how bad an incident is.

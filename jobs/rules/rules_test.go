@@ -77,6 +77,30 @@ func TestDeviceThatLosesALabelIsNoLongerWatched(t *testing.T) {
 	}
 }
 
+// TestRuleIsForNoDeviceWithoutItsLabels: nor is it counted among those that the rule watches.
+func TestRuleIsForNoDeviceWithoutItsLabels(t *testing.T) {
+	for name, k := range map[string]Kind{
+		"threshold": &Threshold{Sensor: "oil", Limit: Limit{Above: &Bound{Label: "max"}}},
+		"schedule":  doses(t, "labels.dose", "Etc/UTC").When,
+	} {
+		r := rule("hot", k)
+		b := newBench(t, r)
+		for _, c := range []struct {
+			labels map[string]string
+			want   bool
+		}{
+			{map[string]string{"max": "190", "dose": "08:01"}, true},
+			{map[string]string{"max": "much", "dose": "soon"}, false},
+			{nil, false},
+		} {
+			b.member.Labels = c.labels
+			if one, any := r.Watches(b.member), b.fold.Watches(b.member); one != c.want || any != c.want {
+				t.Errorf("%s, labels %v: it watches %v, and any rule does: %v", name, c.labels, one, any)
+			}
+		}
+	}
+}
+
 // TestLimitThatIsRaisedMeanwhileIsNotExceeded: a number has to be beyond the limit for so long, and not beyond a former
 // one.
 func TestLimitThatIsRaisedMeanwhileIsNotExceeded(t *testing.T) {

@@ -132,7 +132,7 @@ func (w *work) reconcile(device uint64) bool {
 	}
 	var all []*tracked
 	for _, r := range w.fold.rules {
-		if !r.watches(w.member) {
+		if !r.Watches(w.member) {
 			continue
 		}
 		hash := w.hash(r)
@@ -208,9 +208,9 @@ func (f *Fold) whyGone(t *tracked, d schema.Member) string {
 		return reasonRemoved
 	case r == nil || !r.Match.matches(d):
 		return reasonMatch
-	case !r.Watches(d):
+	case d.Revoked && r.expects():
 		return reasonRevoked
-	case !r.watches(d):
+	case !r.Watches(d):
 		return reasonMatch
 	}
 	return reasonChanged
