@@ -187,7 +187,7 @@ func queryLatest(c *cli.Context, a *accounts, all []asked, _ query.Question) err
 		if f.unheard(c.Context) {
 			return fmt.Sprintf("%s is new: it has not sent a reading yet", f.question.Scope), nil
 		}
-		return neverFolded(c, f, "newest values", "latest")
+		return neverFolded(c, f, "newest values", "latest", "readings")
 	})
 	if heard != "" && c.NArg() == 1 && !c.IsSet("sensors") && formatOf(c) == answers.Table {
 		fmt.Fprintf(c.App.ErrWriter, "furrow: %s\n", heard)
@@ -256,7 +256,7 @@ func queryRollups(c *cli.Context, a *accounts, all []asked, _ query.Question) (e
 		return f.Outputs().Rollups(c.Context, f.question)
 	}, answers.WindowsOf, func(f asked) (string, error) {
 		if len(windows) == 0 {
-			return neverFolded(c, f, "rollups", "rollup")
+			return neverFolded(c, f, "rollups", "rollup", "readings")
 		}
 		return nothing(c, f, one.Window.String()+" rollups")
 	})
@@ -272,7 +272,7 @@ func queryRates(c *cli.Context, a *accounts, all []asked, q query.Question) erro
 		return printEach(a, all, func(f asked) iter.Seq2[query.NewestRates, error] {
 			return f.Outputs().NewestRates(c.Context, f.question)
 		}, answers.NewestRatesOf, func(f asked) (string, error) {
-			return neverFolded(c, f, "newest rates", "rate")
+			return neverFolded(c, f, "newest rates", "rate", "two readings of a number")
 		})
 	case !slices.Contains(windows, q.Window):
 		return fmt.Errorf("there are no rates of %s; there are rates of %s", q.Window, textOf(windows))
@@ -285,8 +285,8 @@ func queryRates(c *cli.Context, a *accounts, all []asked, q query.Question) erro
 	})
 }
 
-// neverFolded says that a processor has no outputs yet.
-func neverFolded(c *cli.Context, f asked, what, processor string) (string, error) {
+// neverFolded says that a processor has no outputs yet, and what it makes the first one of.
+func neverFolded(c *cli.Context, f asked, what, processor, of string) (string, error) {
 	if err := knownTenant(c, f.Devices(), schema.Tenant(c.String("tenant"))); err != nil {
 		return "", err
 	}
@@ -294,8 +294,8 @@ func neverFolded(c *cli.Context, f asked, what, processor string) (string, error
 		unknown, err := unknownSensors(c, f)
 		return fmt.Sprintf("%s has no %s %s%s", f.question.Scope, what, cmp.Or(text, "of these sensors"), unknown), err
 	}
-	return fmt.Sprintf("%s has no %s yet: a worker with the processor %s has to fold readings first%s", f.question.Scope,
-		what, processor, f.stores.nextRun(c.Context, processor)), nil
+	return fmt.Sprintf("%s has no %s yet: a worker with the processor %s has to fold %s first%s", f.question.Scope,
+		what, processor, of, f.stores.nextRun(c.Context, processor)), nil
 }
 
 // selection says which of the flags that leave out devices and records are given; empty: none is.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -68,5 +69,25 @@ func TestQueriedRatesSpanBucketsAndDays(t *testing.T) {
 	got = f.query(append(span, "--rate", "--format=jsonl", "--window=1d", "pump-7")...)
 	if !strings.Contains(got, `"litres":{"count":2,"difference":12,"hours":2,"min":5,"max":7,"last":7,"mean":6}`) {
 		t.Errorf("as JSON: %s", got)
+	}
+}
+
+// TestOneReadingHasNoRate: that it was folded changes nothing.
+func TestOneReadingHasNoRate(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	file := filepath.Join(t.TempDir(), "site.yaml")
+	writeFile(t, file, "pipelines: [{name: live, processors: [latest, rate]}]\n")
+	f.must("config apply " + file)
+	f.must("enrollment add plant1 --tenant acme")
+	f.must("device add pump-7 --enrollment plant1")
+	_, err := f.client.Table("readings").Do(t.Context(), tables.Insert(oil("pump-7", time.Now().Add(-time.Hour), 20)))
+	must(t, err)
+	f.must("schedule --once --pipeline live")
+	f.work()
+	f.says("pump-7,", "query pump-7 --latest --format csv")
+	_, errs := f.both("query pump-7 --rate --latest")
+	if !strings.Contains(errs, "a worker with the processor rate has to fold two readings of a number first") {
+		t.Errorf("it says %s", errs)
 	}
 }
