@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -40,6 +41,27 @@ func TestNoCommandForAClosingOfLongAgo(t *testing.T) {
 		}
 		if commands != want {
 			t.Errorf("found after %s: %d commands, want %d", found, commands, want)
+		}
+	}
+}
+
+// TestAChangedRuleSendsItsCommandForWhatItCloses: what its opening began has to end. A rule that is gone has none.
+func TestAChangedRuleSendsItsCommandForWhatItCloses(t *testing.T) {
+	hot := func(above float64) Rule {
+		r := rule("hot", &Threshold{Sensor: "oil", Limit: Limit{Above: number64(above)}})
+		r.Command = &Command{On: OnClose, Body: `{"heater":"on"}`, TTL: time.Hour}
+		return r
+	}
+	for _, rules := range [][]Rule{nil, {hot(192)}} {
+		b := newBench(t, hot(190))
+		b.run(at("0s"), sample(at("0s"), "oil", 195))
+		b.configure(rules...)
+		out := must.Have(b.fold.Watch(b.member, b.state, nil, fold.Moment{Horizon: at("1m"), Until: at("1m")}))(t)
+		posts, _, err := b.fold.Posts(b.member, out.State)
+		must.Succeed(t, err)
+		sent := slices.ContainsFunc(posts, func(p fold.Effect) bool { return p.Command != nil })
+		if len(posts) == 0 || sent != (len(rules) > 0) {
+			t.Errorf("with %d rules: %d posts, and a command is sent: %v", len(rules), len(posts), sent)
 		}
 	}
 }
