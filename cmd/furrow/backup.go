@@ -57,7 +57,12 @@ func (l backupLine) size() string {
 }
 
 func takeBackup(c *cli.Context) (err error) {
-	to := c.Args().First()
+	to, dir := c.Args().First(), storageDirectory(c)
+	if dir != "" {
+		if err := checkOutside(c, "DIR", to, dir); err != nil {
+			return err
+		}
+	}
 	from, err := openBackup(c)
 	if err != nil {
 		return err
@@ -65,7 +70,6 @@ func takeBackup(c *cli.Context) (err error) {
 	defer setup.Closing(&err, from.Close)
 	w := newLongWork(c)
 	w.begin("writing the backup")
-	dir := storageDirectory(c)
 	m, err := backup.Take(to, w.bytes(from, new(atomic.Int64), sizeOf(dir)), dir, ownFiles())
 	if err != nil {
 		return w.ended(err, to+" is no backup, and nothing is left there: run the same command again")

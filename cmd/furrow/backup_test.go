@@ -136,6 +136,7 @@ func TestBackupErrorsSayWhatToDo(t *testing.T) {
 		"backup /tmp/x --storage " + empty:  "not a storage directory",
 		"backup /tmp/x --storage /no/where": "no storage serves it",
 		"restore /tmp/x --storage https://contoso.table.core.windows.net":    "the directory to make",
+		"backup " + dir + "/tls/b --storage " + dir:                          "is in the storage directory",
 		"up --backup-to " + dir + "/b --storage " + dir:                      "is in the storage directory",
 		"up --backup-to " + dir + " --storage " + dir:                        "is in the storage directory",
 		"up --backup-to /b --storage https://contoso.table.core.windows.net": "for a storage directory",

@@ -25,6 +25,11 @@ func checkBackups(c *cli.Context) error {
 	case !setup.IsDirectory(dir):
 		return usagef(c, "--backup-to is for a storage directory; furrow copy copies the tables of an account")
 	}
+	return checkOutside(c, "--backup-to", folder, dir)
+}
+
+// checkOutside returns an error for a backup within the storage directory.
+func checkOutside(c *cli.Context, what, folder, dir string) error {
 	inner, err := filepath.Abs(folder)
 	if err != nil {
 		return err
@@ -34,7 +39,7 @@ func checkBackups(c *cli.Context) error {
 		return err
 	}
 	if rel, err := filepath.Rel(outer, inner); err == nil && filepath.IsLocal(rel) {
-		return usagef(c, "--backup-to %s is in the storage directory: name a directory on another disk", folder)
+		return usagef(c, "%s %s is in the storage directory: name a directory on another disk", what, folder)
 	}
 	return nil
 }
