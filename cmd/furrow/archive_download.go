@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"furrow/jobs/archive"
+	"furrow/jobs/archive/delta"
 	"furrow/tables/schema"
 )
 
@@ -52,12 +53,16 @@ func archiveDownload(c *cli.Context) error {
 	if scope.tenant == "" {
 		return usagef(c, "--tenant is required: each tenant has tables of its own")
 	}
-	tables, err := has.Catalog.Tables(c.Context, scope.tenant)
+	d := &download{store: f.Archive, scope: scope, work: newLongWork(c),
+		line: downloadedLine{Tenant: scope.tenant, Directory: c.Args().First()}}
+	names, err := d.folders()
 	if err != nil {
 		return err
 	}
-	d := &download{store: f.Archive, scope: scope, work: newLongWork(c),
-		line: downloadedLine{Tenant: scope.tenant, Directory: c.Args().First()}}
+	tables, err := has.TablesWith(c.Context, scope.tenant, names)
+	if err != nil {
+		return err
+	}
 	d.work.begin("downloading the tables of " + string(scope.tenant))
 	n := 0
 	for _, t := range tables {
@@ -122,6 +127,15 @@ func (d *download) table(ctx context.Context, has archive.Contents, name, folder
 		d.line.Deleted++
 		return os.Remove(at)
 	})
+}
+
+// folders returns the names of the folders that the directory has for the tenant.
+func (d *download) folders() (names []string, err error) {
+	all, err := os.ReadDir(d.path(delta.Folder(string(d.scope.tenant))))
+	for _, e := range all {
+		names = append(names, e.Name())
+	}
+	return names, ignoreAbsent(err)
 }
 
 func (d *download) path(blob string) string {

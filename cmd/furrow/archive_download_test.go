@@ -46,12 +46,25 @@ func (f *fixture) downloads() {
 		break
 	}
 	writeFile(f.t, filepath.Join(dir, filepath.Dir(some), "left.parquet"), "it left the table")
-	writeFile(f.t, filepath.Join(dir, "acme", "readings", "mine.parquet"), "of somebody else")
-	if again := download(); again.Written != 0 || again.Deleted != 1 || again.Bytes != first.Bytes {
+	stays := []string{filepath.Join(dir, "acme", "readings", "mine.parquet"),
+		filepath.Join(dir, "acme", "mine", "date=2025-11-20", "mine.parquet")}
+	goes := []string{filepath.Join(dir, "acme", "rollups-15m", "date=2025-11-20", "of a table that was removed.parquet")}
+	for _, path := range append(goes, stays...) {
+		must(f.t, os.MkdirAll(filepath.Dir(path), 0o755))
+		writeFile(f.t, path, "content")
+	}
+	if again := download(); again.Written != 0 || again.Deleted != 2 || again.Bytes != first.Bytes {
 		f.t.Errorf("again: %+v", again)
 	}
-	_, err := os.Stat(filepath.Join(dir, "acme", "readings", "mine.parquet"))
-	must(f.t, err)
+	for _, path := range stays {
+		_, err := os.Stat(path)
+		must(f.t, err)
+	}
+	for _, path := range goes {
+		if _, err := os.Stat(path); !os.IsNotExist(err) {
+			f.t.Errorf("%s is still there: %v", path, err)
+		}
+	}
 	f.refused(exitUsage, "--tenant is required", "archive download", dir)
 	f.refused(exitFailed, `no table "nosuch"`, "archive download --tenant acme --table nosuch", dir)
 	f.refused(exitFailed, `no device belongs to tenant "nobody"`, "archive download --tenant nobody", dir)

@@ -23,6 +23,20 @@ const ReadingsTable = "readings"
 // Readings returns a tenant's table of readings, which need not exist.
 func (c Contents) Readings(t schema.Tenant) *catalog.Table { return c.Catalog.Table(t, ReadingsTable) }
 
+// TablesWith returns the tables of a tenant, and those of names that are no longer listed: a copy may still have them.
+// It ignores names that no table has.
+func (c Contents) TablesWith(ctx context.Context, t schema.Tenant, names []string) ([]*catalog.Table, error) {
+	all, err := c.Catalog.Tables(ctx, t)
+	for _, name := range names {
+		listed := slices.ContainsFunc(all, func(t *catalog.Table) bool { return t.Name == name })
+		one := c.Catalog.Table(t, name)
+		if _, _, is := sumsOf(one); !listed && (is || name == ReadingsTable) {
+			all = append(all, one)
+		}
+	}
+	return all, err
+}
+
 // A HeldDay is what the tables have of a tenant's day.
 type HeldDay struct {
 	Tenant    schema.Tenant

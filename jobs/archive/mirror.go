@@ -23,14 +23,15 @@ import (
 func (c Contents) Mirror(
 	ctx context.Context, t schema.Tenant, to *Store, progress func(Copied),
 ) (n Copied, err error) {
-	every, err := c.Catalog.Tables(ctx, t)
+	names, err := c.checkMirror(ctx, t, to)
+	if err != nil {
+		return n, err
+	}
+	every, err := c.TablesWith(ctx, t, names)
 	if err != nil {
 		return n, err
 	}
 	if err := to.Create(ctx); err != nil {
-		return n, err
-	}
-	if err := c.checkMirror(ctx, t, to); err != nil {
 		return n, err
 	}
 	if err := c.Catalog.NoteCopy(ctx, t, to.name); err != nil {
@@ -52,22 +53,26 @@ func (c Contents) Mirror(
 	return n, nil
 }
 
-// checkMirror returns an error for a container with tables of others: its readers would read them, too.
-func (c Contents) checkMirror(ctx context.Context, t schema.Tenant, to *Store) error {
+// checkMirror returns the names of the folders that a mirror has for the tenant, and an error for a container with
+// tables of others: its readers would read them, too.
+func (c Contents) checkMirror(ctx context.Context, t schema.Tenant, to *Store) (names []string, err error) {
 	if to.name == c.Store.name {
-		return fmt.Errorf("%s is the archive itself: name another container", to.name)
+		return nil, fmt.Errorf("%s is the archive itself: name another container", to.name)
 	}
 	own := delta.Folder(string(t)) + "/"
 	for o, err := range to.objects(ctx, "") {
 		if err != nil {
-			return err
+			return nil, err
+		}
+		if name, _, is := strings.Cut(strings.TrimPrefix(o.name, own), "/"); is && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 		if folder, _, is := strings.Cut(o.name, delta.LogFolder); is && !strings.HasPrefix(folder, own) {
-			return fmt.Errorf("container %s has another table, %s, which readers of the tables of tenant %s could "+
-				"read, too: name another container", to.name, folder, t)
+			return nil, fmt.Errorf("container %s has another table, %s, which readers of the tables of tenant %s "+
+				"could read, too: name another container", to.name, folder, t)
 		}
 	}
-	return nil
+	return names, nil
 }
 
 // mirror makes one table equal.

@@ -10,6 +10,7 @@ import (
 
 	"furrow/jobs/archive"
 	"furrow/jobs/archive/delta"
+	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
@@ -121,6 +122,39 @@ func TestCopyGoesToNoContainerWithOtherTables(t *testing.T) {
 	must.Have(m.Mirror(t.Context(), x.day.Tenant, to, func(archive.Copied) {}))(t)
 	if all := must.Have(m.Catalog.Copies(t.Context(), other.Tenant))(t); len(all) > 0 {
 		t.Errorf("a copy that was refused is noted: %v", all)
+	}
+}
+
+// TestCopyLosesTablesThatAreNoLongerListed: the last device of a tenant was erased, and the copy is made again only
+// once the list of tables no longer names them. What somebody else keeps beside the tables stays.
+func TestCopyLosesTablesThatAreNoLongerListed(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	m := x.maker(t, nil)
+	must.Succeed(t, m.MakeDay(t.Context(), x.day))
+	name := azuretest.Name("copy")
+	to := must.Have(m.Store.Sibling(name))(t)
+	n := must.Have(m.Mirror(t.Context(), x.day.Tenant, to, func(archive.Copied) {}))(t)
+	own := delta.Folder(string(x.day.Tenant)) + "/mine/of somebody else"
+	must.Succeed(t, to.Put(t.Context(), own, []byte("x"), ""))
+	for _, device := range x.World.Devices {
+		if x.World.Member(device, "").Tenant == x.day.Tenant {
+			x.vanish(t, device)
+			must.Have(m.Erase(t.Context(), x.day.Month, x.day.Tenant, device))(t)
+		}
+	}
+	rows := x.World.Connect(t, nil).Table(x.rows)
+	for _, e := range jobstest.Rows(t, rows, tables.Query{Range: tables.Partition("tables")}) {
+		must.Have(rows.Do(t.Context(), tables.Delete(e.PartitionKey, e.RowKey, tables.AnyETag)))(t)
+	}
+	again := must.Have(m.Mirror(t.Context(), x.day.Tenant, to, func(archive.Copied) {}))(t)
+	if again.Deleted != n.Objects {
+		t.Errorf("%d of %d objects were deleted", again.Deleted, n.Objects)
+	}
+	for path := range objects(t, x.World.Account, name) {
+		if path != own {
+			t.Errorf("the copy still has %s", path)
+		}
 	}
 }
 
