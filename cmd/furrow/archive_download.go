@@ -98,6 +98,9 @@ type download struct {
 	written atomic.Int64
 }
 
+// partSuffix is that of files that are not complete yet.
+const partSuffix = ".part"
+
 // downloadsAtOnce is how many files come at a time.
 const downloadsAtOnce = 4
 
@@ -121,10 +124,13 @@ func (d *download) table(ctx context.Context, has archive.Contents, name, folder
 		return err
 	}
 	return filepath.WalkDir(d.path(folder), func(at string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || live[at] || !strings.HasSuffix(at, ".parquet") || !d.covers(filepath.Dir(at)) {
+		name, interrupted := strings.CutSuffix(at, partSuffix)
+		if err != nil || e.IsDir() || live[at] || !strings.HasSuffix(name, ".parquet") || !d.covers(filepath.Dir(at)) {
 			return ignoreAbsent(err)
 		}
-		d.line.Deleted++
+		if !interrupted {
+			d.line.Deleted++
+		}
 		return os.Remove(at)
 	})
 }
@@ -157,7 +163,7 @@ func (d *download) file(ctx context.Context, name, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}
-	part, err := os.Create(to + ".part")
+	part, err := os.Create(to + partSuffix)
 	if err != nil {
 		return err
 	}
@@ -169,7 +175,7 @@ func (d *download) file(ctx context.Context, name, to string) error {
 		return err
 	}
 	d.work.reached(d.work.speed(d.written.Add(1), "file"))
-	return os.Rename(to+".part", to)
+	return os.Rename(to+partSuffix, to)
 }
 
 func ignoreAbsent(err error) error {

@@ -48,7 +48,8 @@ func (f *fixture) downloads() {
 	writeFile(f.t, filepath.Join(dir, filepath.Dir(some), "left.parquet"), "it left the table")
 	stays := []string{filepath.Join(dir, "acme", "readings", "mine.parquet"),
 		filepath.Join(dir, "acme", "mine", "date=2025-11-20", "mine.parquet")}
-	goes := []string{filepath.Join(dir, "acme", "rollups-15m", "date=2025-11-20", "of a table that was removed.parquet")}
+	goes := []string{filepath.Join(dir, filepath.Dir(some), "interrupted.parquet.part"),
+		filepath.Join(dir, "acme", "rollups-15m", "date=2025-11-20", "of a table that was removed.parquet")}
 	for _, path := range append(goes, stays...) {
 		must(f.t, os.MkdirAll(filepath.Dir(path), 0o755))
 		writeFile(f.t, path, "content")
