@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"furrow/jobs/fold"
+	"furrow/jobs/jobstest"
+	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -92,5 +94,26 @@ func TestNumbersOfOtherTenantsAreNotMissing(t *testing.T) {
 	f.put(f.Names.Fleet(), must.Have(m.Entity())(t))
 	if _, sum := f.found(); sum.Made != 4 || sum.Missing != 0 {
 		t.Errorf("%d of %d are missing", sum.Missing, sum.Made)
+	}
+}
+
+// TestDeviceWhoseMoveWasInterruptedIsVerifiedForBothTenants: the record still names the former one.
+func TestDeviceWhoseMoveWasInterruptedIsVerifiedForBothTenants(t *testing.T) {
+	f := newFixture(t, fold.Sensors{}, plain)
+	must.Succeed(t, f.client().Table(f.Names.Devices()).Create(t.Context()))
+	f.config.Device = f.member().Device
+	record := schema.Device{ID: f.config.Device, Readings: f.Readings, Month: jobstest.Month, Status: schema.Active,
+		Tenant: f.member().Tenant}
+	f.put(f.Names.Devices(), must.Have(record.Entity())(t))
+	r := sas.Registry{Devices: f.client().Table(f.Names.Devices()), Fleet: f.client().Table(f.Names.Fleet())}
+	must.Have(r.Move(t.Context(), sas.Move{Device: f.config.Device, To: "other"}))(t)
+	f.edit(f.Names.Devices(), string(f.config.Device), schema.DeviceRow, func(e *tables.Entity) {
+		e.Set("Tenant", tables.String(string(record.Tenant)))
+	})
+	for tenant, want := range map[schema.Tenant]int64{"": 2, record.Tenant: 1, "other": 1} {
+		f.config.Tenant = tenant
+		if _, sum := f.found(); sum.Devices != want {
+			t.Errorf("%d memberships are verified for tenant %q, want %d", sum.Devices, tenant, want)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"iter"
 	"math"
+	"slices"
 
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -96,17 +97,21 @@ func (c *Config) membersOfDevice(ctx context.Context, yield func(schema.Member, 
 		yield(schema.Member{}, err)
 		return
 	}
-	for _, t := range d.Tenants() {
-		m := d.Of(t)
-		if c.Tenant != "" && t != c.Tenant {
-			continue
-		}
+	tenants := d.Tenants()
+	for i := 0; i < len(tenants); i++ {
+		m := d.Of(tenants[i])
 		e, err := c.Client.Table(c.Names.Fleet()).Get(ctx, m.Month.String(), string(m.Key()))
 		if errors.Is(err, tables.ErrNotFound) {
 			continue // it has left the fleet
 		}
 		if err == nil {
 			m, err = schema.MemberOf(e)
+		}
+		if m.Next != "" && !slices.Contains(tenants, m.Next) {
+			tenants = append(tenants, m.Next) // a move was interrupted, and the record will follow
+		}
+		if err == nil && c.Tenant != "" && m.Tenant != c.Tenant {
+			continue
 		}
 		if !yield(m, err) || err != nil {
 			return
