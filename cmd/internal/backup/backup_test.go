@@ -127,6 +127,31 @@ func mustBeEmpty(t *testing.T, dir string) {
 	}
 }
 
+// TestBackupHasTheKeysOfItsTables: the master key is replaced completely while a backup is written, so what storage has
+// sent is sealed with the former one. Storage without a master key gets one.
+func TestBackupHasTheKeysOfItsTables(t *testing.T) {
+	for _, first := range []bool{false, true} {
+		dir, from := filepath.Join(t.TempDir(), "b"), storage(t)
+		if first {
+			must.Succeed(t, os.Remove(filepath.Join(from, "master.key")))
+		}
+		changed := readerFunc(func([]byte) (int, error) {
+			must.Succeed(t, os.WriteFile(filepath.Join(from, "master.key"), []byte("new"), 0o600))
+			return 0, io.EOF
+		})
+		sent := io.MultiReader(bytes.NewReader(archive(t, time.Now())), changed)
+		_, err := Take(dir, sent, from, []string{"master.key", "tls"})
+		if !errors.Is(err, errChanged) {
+			t.Errorf("the backup has one master key, and its tables another: %v", err)
+		}
+		mustBeEmpty(t, filepath.Dir(dir))
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
 func TestArchiveCutOffLeavesNothing(t *testing.T) {
 	whole := archive(t, time.Now())
 	for n := 0; n < len(whole)-1024; n += 511 { // the end is 1,024 zeros

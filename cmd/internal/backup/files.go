@@ -61,6 +61,12 @@ func copyFile(dir, name, from string, read func(io.Reader) io.Reader) (file File
 	return writeFile(dir, name, read(f))
 }
 
+// sumOf returns what a manifest says about a file.
+func sumOf(name, path string) (File, error) {
+	text, err := os.ReadFile(path)
+	return File{Name: name, Size: int64(len(text)), SHA256: fmt.Sprintf("%x", sha256.Sum256(text))}, err
+}
+
 // syncFolders has the names in a directory, and in the folders in it, on disk.
 func syncFolders(dir string) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // Take writes a backup to dir, which must not exist or be empty: the files of an archive that storage wrote, and those
@@ -18,8 +19,17 @@ func Take(dir string, from io.Reader, storage string, own []string) (m Manifest,
 		return m, err
 	}
 	m.Version = version
-	if err = m.extract(dir, from); err == nil {
-		err = m.copy(dir, storage, own)
+	var before, after []File
+	if before, err = ownFiles(storage, own, sumOf); err == nil {
+		err = m.extract(dir, from)
+	}
+	if err == nil {
+		after, err = ownFiles(storage, own, func(name, path string) (File, error) {
+			return copyFile(dir, name, path, func(r io.Reader) io.Reader { return r })
+		})
+	}
+	if m.Files = append(m.Files, after...); err == nil && !slices.Equal(before, after) {
+		err = errChanged
 	}
 	if err == nil {
 		err = syncFolders(dir)
@@ -59,10 +69,13 @@ func (m *Manifest) extract(dir string, from io.Reader) error {
 	return err
 }
 
-// copy copies the files and folders with these names, as far as the storage directory has them.
-func (m *Manifest) copy(dir, storage string, names []string) error {
+// errChanged says that keys may not fit the tables: they open what was sealed before, or after.
+var errChanged = errors.New("the master key or a certificate changed meanwhile: take the backup again")
+
+// ownFiles visits the files with these names and in these folders, as far as the storage directory has them.
+func ownFiles(storage string, names []string, visit func(name, path string) (File, error)) (all []File, err error) {
 	if storage == "" {
-		return nil
+		return nil, nil
 	}
 	for _, name := range names {
 		err := filepath.WalkDir(filepath.Join(storage, name), func(path string, d fs.DirEntry, err error) error {
@@ -73,13 +86,13 @@ func (m *Manifest) copy(dir, storage string, names []string) error {
 			if err != nil {
 				return err
 			}
-			file, err := copyFile(dir, filepath.ToSlash(as), path, func(r io.Reader) io.Reader { return r })
-			m.Files = append(m.Files, file)
+			file, err := visit(filepath.ToSlash(as), path)
+			all = append(all, file)
 			return err
 		})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+			return all, err
 		}
 	}
-	return nil
+	return all, nil
 }
