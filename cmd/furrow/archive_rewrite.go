@@ -51,6 +51,9 @@ func archiveRewrite(c *cli.Context) error {
 	if len(folders) == 0 {
 		return errors.New("there is no such day: no device of that tenant, or the days are not over yet")
 	}
+	if err := f.Create(c.Context); err != nil { // perhaps no worker has run yet
+		return err
+	}
 	w := newLongWork(c)
 	w.begin("making days again")
 	for i, folder := range folders {

@@ -12,6 +12,7 @@ import (
 
 	"furrow/jobs/archive"
 	"furrow/jobs/archive/delta"
+	"furrow/jobs/processors"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/answers"
@@ -47,6 +48,25 @@ func newArchivedFixture(t *testing.T) (f *fixture, yesterday schema.Day) {
 		f.work() // until the next slot: it is idle for a second before it ends
 	}
 	return f, schema.DayOf(tables.TicksOf(now.Add(-time.Hour))) - 1
+}
+
+// TestDaysAreRewrittenBeforeAnyWorkerHasRun: the fleet has nothing of an archive yet.
+func TestDaysAreRewrittenBeforeAnyWorkerHasRun(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	file := filepath.Join(t.TempDir(), "furrow.yaml")
+	writeFile(t, file, archiveOfHours)
+	f.must("config apply", file)
+	for _, name := range processors.Tables(f.names) { // none of a pipeline
+		must(t, f.client.Table(name).Create(t.Context()))
+	}
+	d := newDevice("acme:1", "acme", 2026, time.November)
+	f.add(d, reading(d.ID, time.Now().Add(-72*time.Hour), 1))
+	f.must("archive rewrite --from -5d")
+	f.must("archive verify --files --readings")
+	if lines := f.archiveLines("archive list --tenant acme --json"); len(lines) != 1 || lines[0].Readings != 1 {
+		t.Errorf("the archive has %+v", lines)
+	}
 }
 
 // TestArchiveIsListedVerifiedAndRewritten by commands, after workers have made it.
