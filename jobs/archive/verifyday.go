@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"hash"
 	"iter"
@@ -23,7 +24,10 @@ import (
 // before an error. A day that is being made again can seem wrong.
 func (m *Tables) VerifyDay(ctx context.Context, d TableDay) (wrong []string, err error) {
 	v := &dayVerifier{Tables: m, day: d, passed: map[schema.DeviceID]bool{}}
-	err = v.verify(ctx)
+	if err = v.verify(ctx); errors.Is(err, catalog.ErrStale) || errors.Is(err, errDamaged) {
+		v.report("%v", err) // a file has gone or is damaged
+		err = nil
+	}
 	return v.wrong, d.wrap(err)
 }
 
@@ -217,7 +221,7 @@ func (v *dayVerifier) sumsOf(ctx context.Context, a *sumTable) error {
 			return nil
 		})
 		if err != nil {
-			return err
+			return fmt.Errorf("%s, file %s: %w", a.table.Name, f.Name, damaged(err))
 		}
 	}
 	if !bytes.Equal(found.Sum(nil), a.check.Sum(nil)) {
