@@ -160,7 +160,8 @@ func (c *Copy) Finish(ctx context.Context) (all []Pass, err error) {
 			break
 		}
 		if try == mostPasses {
-			return all, fmt.Errorf("the source still changes after %d passes: is a worker of it running?", mostPasses)
+			return all, fmt.Errorf("the source still changes after %d passes: is a worker of it running? If new "+
+				"devices register there all the time, stop its token endpoint until the copy is finished", mostPasses)
 		}
 	}
 	if err := c.checkFences(ctx); err != nil {

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -400,4 +401,28 @@ func TestCopyIsFinishedWhileDevicesRenewTheirTokens(t *testing.T) {
 		t.Errorf("the record says %d, and the membership %d: with its next token, the device would rest", d.Noted,
 			awake)
 	}
+}
+
+// TestCopyTellsHowToFinishWhileDevicesRegister: each registration adds rows that the copy must have, in every pass.
+func TestCopyTellsHowToFinishWhileDevicesRegister(t *testing.T) {
+	t.Parallel()
+	source := newLiving(t)
+	source.stopWorking()
+	c := copyTo(t, source.World.Connect(t, nil), source.Names, azuretest.Local(t))
+	registry, n := sas.NewRegistry(c.From, c.Names), 0
+	register := func(_ Pass, number, of int) {
+		if number < of {
+			return
+		}
+		n++
+		id := schema.DeviceID(fmt.Sprint("pump-", n))
+		must.Have(registry.Register(t.Context(), schema.Device{ID: id, Tenant: "acme", Month: jobstest.Month,
+			Readings: source.Readings, Enrollment: "plant1", Status: schema.Active}))(t)
+	}
+	c.Progress = register
+	if _, err := c.Finish(t.Context()); err == nil || !strings.Contains(err.Error(), "stop its token endpoint") {
+		t.Errorf("while devices register, the copy ends with: %v", err)
+	}
+	c.Progress = nil
+	must.Have(c.Finish(t.Context()))(t)
 }
