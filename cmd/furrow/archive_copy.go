@@ -3,7 +3,9 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -55,6 +57,16 @@ func archiveCopy(c *cli.Context) error {
 	to, err := f.Archive.Sibling(line.Container)
 	if err != nil {
 		return err
+	}
+	all, errTables := has.Catalog.Tables(c.Context, scope.tenant)
+	copies, err := has.Catalog.Copies(c.Context, scope.tenant)
+	if err = errors.Join(errTables, err); err != nil {
+		return err
+	}
+	if len(all) == 0 && !slices.Contains(copies, line.Container) { // a former tenant leaves its copies
+		if err := knownTenant(c, f.Reader().Devices(), scope.tenant); err != nil {
+			return err
+		}
 	}
 	if lasts := durationOf(c, "token"); lasts > 0 {
 		if line.URL, err = to.ReaderURL(lasts); err != nil {

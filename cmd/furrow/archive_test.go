@@ -111,6 +111,7 @@ func TestArchiveIsListedVerifiedAndRewritten(t *testing.T) {
 		Written != 0 || again[0].Deleted != 0 {
 		t.Errorf("a second copy tells %+v", again)
 	}
+	f.refused(exitFailed, `no device belongs to tenant "nobody"`, "archive copy --tenant nobody --container mistyped")
 	late := reading(f.devices[0].ID, yesterday.Start().Time().Add(time.Nanosecond*100), 1)
 	_, err := f.client.Table(f.names.Readings()).Do(t.Context(), tables.Insert(late))
 	must(t, err)
