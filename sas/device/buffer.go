@@ -71,16 +71,26 @@ func openBuffer(c Config, wall time.Time) (b *buffer, damage []Report, err error
 		b.boot.After = latest(b.boot.After, o.After, o.Zero, o.Seen)
 	}
 	b.boots = append(b.boots, b.boot)
-	ticket, err := b.journal.append(record{Boot: b.boot})
-	if err == nil {
-		b.journal.shrink(b.bytes, b.image)
-		err = b.journal.flush(ticket)
+	b.journal.shrink(b.bytes, b.image)
+	if err = b.begin(); err == nil {
+		err = b.journal.flush(b.journal.written.Load())
+	} else if len(b.entries) > 0 { // the disk may be full: what waits can be sent, and nothing else is accepted
+		err = nil
 	}
 	if err != nil {
 		b.journal.close()
 		return nil, nil, fmt.Errorf("file %s: %w", c.File, err)
 	}
 	return b, damage, nil
+}
+
+// begin saves the current boot, on which the times of its readings depend, unless the file has it.
+func (b *buffer) begin() error {
+	if b.journal.begun {
+		return nil
+	}
+	_, err := b.journal.append(record{Boot: b.boot})
+	return err
 }
 
 // load fills the buffer with the waiting readings of a file.
@@ -158,7 +168,10 @@ func (b *buffer) append(s stamp, row tables.Entity) (e *entry, err error) {
 		return nil, ErrFull
 	}
 	if b.journal != nil {
-		if e.ticket, err = b.journal.append(record{Reading: e}); err != nil {
+		if err = b.begin(); err == nil {
+			e.ticket, err = b.journal.append(record{Reading: e})
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

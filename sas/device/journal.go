@@ -19,7 +19,8 @@ type journal struct {
 	path, title string
 	lock, file  *os.File
 	size        int64
-	grow        int64 // size at which to try again to shrink it
+	grow        int64 // size at which to try again to shrink it; zero: that has not failed
+	begun       bool  // it has the record of the current boot
 
 	written atomic.Uint64 // records
 	synced  atomic.Uint64 // records on disk
@@ -88,6 +89,7 @@ func (j *journal) append(r record) (ticket uint64, err error) {
 		return 0, fmt.Errorf("the reading cannot be saved: %w", err)
 	}
 	j.size += int64(len(line))
+	j.begun = j.begun || r.Boot != nil
 	return j.written.Add(1), nil
 }
 
@@ -126,20 +128,36 @@ func (j *journal) fail(err error) error {
 // shrink replaces the file if enough of it is obsolete. image returns the live records, and live
 // is their approximate size.
 func (j *journal) shrink(live int64, image func() []record) {
-	if j.size < max(2*live+slack, j.grow) || j.broken.Load() != nil {
+	again := live == 0 && j.grow > 0
+	if j.size < max(2*live+slack, j.grow) && !again || j.broken.Load() != nil {
 		return
 	}
 	j.syncing.Lock()
 	defer j.syncing.Unlock()
-	old, size := j.file, j.size
-	if err := j.replace(image()); err != nil {
-		j.file, j.size = old, size
-		j.grow = 2 * size // the disk may be full: do not try again soon
-		return
+	old, size, begun := j.file, j.size, j.begun
+	if err := j.replace(image()); err == nil {
+		old.Close()
+	} else {
+		j.file, j.size, j.begun = old, size, begun
+		if live > 0 || j.empty() != nil {
+			j.grow = 2 * size // the disk may be full: do not try again until all is sent, or soon
+			return
+		}
 	}
 	j.grow = 0
-	old.Close()
 	j.synced.Store(j.written.Load())
+}
+
+// empty cuts the file off after its title, which needs no room for another one: the file itself may fill the disk.
+func (j *journal) empty() error {
+	if err := j.file.Truncate(int64(len(j.title))); err != nil {
+		return err
+	}
+	j.size, j.begun = int64(len(j.title)), false
+	if err := j.file.Sync(); err != nil {
+		return j.fail(err)
+	}
+	return nil
 }
 
 func (j *journal) replace(live []record) (err error) {
