@@ -8,32 +8,69 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables"
 	"furrow/tables/azuretest/must"
 )
+
+// smallDisk mounts a disk until the test ends.
+func smallDisk(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
+		t.Skipf("needs a small disk, which only root can mount: %v", err)
+	}
+	t.Cleanup(func() { must.Succeed(t, syscall.Unmount(dir, 0)) })
+	return dir
+}
+
+// mustFill adds readings until the disk is full, and returns how many were accepted.
+func mustFill(t *testing.T, b *buffer) (accepted int) {
+	t.Helper()
+	for _, size := range []int{1000, 1} {
+		for b.add(stamp{}, rowOf(strings.Repeat("x", size)+fmt.Sprint(accepted))) == nil {
+			accepted++
+		}
+	}
+	if accepted < 100 || len(b.entries) != accepted {
+		t.Errorf("%d readings wait, and %d were accepted", len(b.entries), accepted)
+	}
+	return accepted
+}
+
+// TestReadingsThatFillADiskGetTheirTimes: a device that has booted offline learns the time when its disk is full.
+func TestReadingsThatFillADiskGetTheirTimes(t *testing.T) {
+	path := filepath.Join(smallDisk(t), "readings")
+	b := mustOpen(t, path)
+	accepted, zero := mustFill(t, b), time.Now()
+	if err := b.anchor(zero, zero, nil); err != nil {
+		t.Error(err)
+	}
+	b.remove(b.next(10)...)
+	must.Succeed(t, b.close())
+	b = mustOpen(t, path)
+	if len(b.entries) != accepted-10 {
+		t.Errorf("%d readings wait, want %d without 10", len(b.entries), accepted)
+	}
+	for _, e := range b.entries {
+		if key, known := e.key(); !known || key.Ticks != tables.TicksOf(zero) {
+			t.Fatalf("the time of reading %s is %s, known %v", e.id(), key, known)
+		}
+	}
+	must.Succeed(t, b.close())
+}
 
 // TestAFileThatFillsItsDiskMakesRoomOnceAllIsSent, also if the device was restarted meanwhile: nobody deletes anything
 // there.
 func TestAFileThatFillsItsDiskMakesRoomOnceAllIsSent(t *testing.T) {
 	for _, restarted := range []bool{false, true} {
-		disk := t.TempDir()
-		if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=256k"); err != nil {
-			t.Skipf("needs a small disk, which only root can mount: %v", err)
-		}
-		t.Cleanup(func() { must.Succeed(t, syscall.Unmount(disk, 0)) })
-		path := filepath.Join(disk, "readings")
-		b, accepted := mustOpen(t, path), 0
-		fill := func(size int) {
-			for b.add(stamp{}, rowOf(strings.Repeat("x", size)+fmt.Sprint(accepted))) == nil {
-				accepted++
-			}
-		}
-		fill(1000)
-		fill(1)
+		path := filepath.Join(smallDisk(t), "readings")
+		b := mustOpen(t, path)
+		accepted := mustFill(t, b)
 		if restarted {
 			must.Succeed(t, b.close())
 			b = mustOpen(t, path)
 		}
-		if len(b.entries) != accepted || accepted < 100 {
+		if len(b.entries) != accepted {
 			t.Errorf("%d readings wait, and %d were accepted", len(b.entries), accepted)
 		}
 		for len(b.entries) > 0 {

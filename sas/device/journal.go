@@ -21,6 +21,7 @@ type journal struct {
 	size        int64
 	grow        int64 // size at which to try again to shrink it; zero: that has not failed
 	begun       bool  // it has the record of the current boot
+	room        int64 // size with the zeros at its end
 
 	written atomic.Uint64 // records
 	synced  atomic.Uint64 // records on disk
@@ -30,6 +31,10 @@ type journal struct {
 
 // slack is how many obsolete bytes are tolerated before the file is rewritten.
 const slack = 64 << 10
+
+// reserve is how many zeros are behind a reading: on a full disk, records that concern it take their place. Otherwise
+// a reading without a time could not get one, which has to be saved first, and none would ever be sent.
+const reserve = 4 << 10
 
 // openJournal opens or creates a device's file, reads it, and truncates it to its good part.
 func openJournal(path, device string) (j *journal, found []record, damage []Report, err error) {
@@ -50,7 +55,7 @@ func openJournal(path, device string) (j *journal, found []record, damage []Repo
 	}
 	if err == nil {
 		found, damage, j.size = scan(data)
-		err = j.file.Truncate(j.size)
+		j.room, err = j.size, j.file.Truncate(j.size)
 	}
 	if err == nil {
 		err = errors.Join(j.file.Sync(), syncDir(filepath.Dir(path)))
@@ -82,13 +87,24 @@ func (j *journal) append(r record) (ticket uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if _, err := j.file.WriteAt(line, j.size); err != nil {
-		if cut := j.file.Truncate(j.size); cut != nil {
+	end, room := j.size+int64(len(line)), j.room
+	if r.Reading != nil && end+reserve > room {
+		room = end + 2*reserve // not for each reading
+		_, err = j.file.WriteAt(make([]byte, room-j.room), j.room)
+	}
+	good := j.room
+	if err == nil {
+		good = j.size
+		_, err = j.file.WriteAt(line, j.size)
+	}
+	if err != nil {
+		if cut := j.file.Truncate(good); cut != nil {
 			return 0, j.fail(cut)
 		}
+		j.room = good
 		return 0, fmt.Errorf("the reading cannot be saved: %w", err)
 	}
-	j.size += int64(len(line))
+	j.size, j.room = end, max(room, end)
 	j.begun = j.begun || r.Boot != nil
 	return j.written.Add(1), nil
 }
@@ -134,11 +150,11 @@ func (j *journal) shrink(live int64, image func() []record) {
 	}
 	j.syncing.Lock()
 	defer j.syncing.Unlock()
-	old, size, begun := j.file, j.size, j.begun
+	old, size, begun, room := j.file, j.size, j.begun, j.room
 	if err := j.replace(image()); err == nil {
 		old.Close()
 	} else {
-		j.file, j.size, j.begun = old, size, begun
+		j.file, j.size, j.begun, j.room = old, size, begun, room
 		if live > 0 || j.empty() != nil {
 			j.grow = 2 * size // the disk may be full: do not try again until all is sent, or soon
 			return
@@ -153,7 +169,7 @@ func (j *journal) empty() error {
 	if err := j.file.Truncate(int64(len(j.title))); err != nil {
 		return err
 	}
-	j.size, j.begun = int64(len(j.title)), false
+	j.size, j.room, j.begun = int64(len(j.title)), int64(len(j.title)), false
 	if err := j.file.Sync(); err != nil {
 		return j.fail(err)
 	}
@@ -166,7 +182,7 @@ func (j *journal) replace(live []record) (err error) {
 		return err
 	}
 	created := j.file
-	j.size = int64(len(j.title))
+	j.size, j.room = int64(len(j.title)), int64(len(j.title))
 	_, err = created.WriteAt([]byte(j.title), 0)
 	for i := 0; i < len(live) && err == nil; i++ {
 		_, err = j.append(live[i])
