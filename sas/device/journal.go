@@ -46,7 +46,7 @@ func openJournal(path, device string) (j *journal, found []record, damage []Repo
 	if j.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err == nil {
 		data, err = io.ReadAll(j.file)
 	}
-	if err == nil && strings.HasPrefix(j.title, string(data)) { // new, or cut off while new
+	if err == nil && strings.HasPrefix(j.title, strings.TrimRight(string(data), "\x00")) { // new, or cut off while new
 		data = []byte(j.title)
 		_, err = j.file.WriteAt(data, 0)
 	}
