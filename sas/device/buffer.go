@@ -210,6 +210,7 @@ func (b *buffer) remove(gone ...*entry) {
 		// It need not be flushed, and may fail: entries that are sent again turn out to be stored.
 		_, _ = b.journal.append(done)
 		b.journal.shrink(b.bytes, b.image)
+		_ = b.begin() // else the next reading does it
 	}
 }
 

@@ -2,6 +2,7 @@ package device
 
 import (
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -19,7 +20,11 @@ func smallDisk(t *testing.T) (dir string) {
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
 		t.Skipf("needs a small disk, which only root can mount: %v", err)
 	}
-	t.Cleanup(func() { must.Succeed(t, syscall.Unmount(dir, 0)) })
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	})
 	return dir
 }
 
@@ -64,7 +69,8 @@ func TestReadingsThatFillADiskGetTheirTimes(t *testing.T) {
 func TestAFileThatFillsItsDiskMakesRoomOnceAllIsSent(t *testing.T) {
 	for _, restarted := range []bool{false, true} {
 		path := filepath.Join(smallDisk(t), "readings")
-		b := mustOpen(t, path)
+		b, seen := mustOpen(t, path), time.Now().Round(0).UTC()
+		must.Succeed(t, b.anchor(seen, seen, nil))
 		accepted := mustFill(t, b)
 		if restarted {
 			must.Succeed(t, b.close())
@@ -76,8 +82,12 @@ func TestAFileThatFillsItsDiskMakesRoomOnceAllIsSent(t *testing.T) {
 		for len(b.entries) > 0 {
 			b.remove(b.next(10)...)
 		}
+		must.Succeed(t, b.close())
+		if b = mustOpen(t, path); !b.boot.After.Equal(seen) {
+			t.Errorf("restarted %v: the device has forgotten that %s has passed: %s", restarted, seen, b.boot.After)
+		}
 		mustAdd(t, b, "new")
-		must.Succeed(t, b.anchor(time.Now(), time.Now(), nil))
+		must.Succeed(t, b.anchor(time.Now(), time.Now(), slog.New(slog.DiscardHandler)))
 		key, _ := b.entries[0].key()
 		must.Succeed(t, b.close())
 		b = mustOpen(t, path)
