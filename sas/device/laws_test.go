@@ -1,10 +1,12 @@
 package device_test
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -317,6 +319,33 @@ func TestRenewalsAreSpreadOverTheirWindow(t *testing.T) {
 	}
 	if len(minutes) < 3 {
 		t.Errorf("renewals are not spread: %v", minutes)
+	}
+}
+
+// TestNoEndpointHasADeviceRenewForEachReading: it says that a token was to be renewed long before it was issued.
+func TestNoEndpointHasADeviceRenewForEachReading(t *testing.T) {
+	f := newFixture(t)
+	const hours = 6
+	f.bubble(60*hours, func() {
+		c := f.start(func(c *device.Config) {
+			c.Transport = faults.Func(func(req *http.Request) (*http.Response, error) {
+				resp, err := f.RoundTrip(req)
+				if err == nil && req.URL.Host == "endpoint.test" {
+					body := must.Have(io.ReadAll(resp.Body))(t)
+					body = regexp.MustCompile(`"renewAfter":"[^"]*"`).ReplaceAll(body,
+						[]byte(`"renewAfter":"0001-01-01T00:00:00Z"`))
+					resp.Body = io.NopCloser(bytes.NewReader(body))
+				}
+				return resp, err
+			})
+		})
+		for range 60 * hours {
+			f.mustSend(c)
+			time.Sleep(time.Minute)
+		}
+	})
+	if _, n := f.counts(); n > 12*hours {
+		t.Errorf("%d tokens in %d hours", n, hours)
 	}
 }
 

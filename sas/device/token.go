@@ -135,7 +135,8 @@ func (c *Client) table(u *url.URL, token string) (*tables.Table, error) {
 }
 
 // token converts an answer, for a boot that began at zero. The renewal time is random in the
-// first half between renewAfter and expiry, so that a fleet does not renew all at once.
+// first half between renewAfter, or the response if that is later, and expiry, so that a fleet does not renew all at
+// once.
 func (c *Client) token(a answer, table *url.URL, zero time.Time) (*token, error) {
 	own, err := c.table(table, a.SAS)
 	if err != nil {
@@ -143,7 +144,8 @@ func (c *Client) token(a answer, table *url.URL, zero time.Time) (*token, error)
 	}
 	t := &token{
 		table: own, url: table, sas: a.SAS, partition: a.PartitionKey, first: a.EarliestRowKey, last: a.LatestRowKey,
-		expires: a.Expires.Sub(zero), renew: max(0, a.RenewAfter.Sub(zero)), batch: min(a.Batch, tables.MaxOps),
+		expires: a.Expires.Sub(zero), renew: max(a.ServerTime.Sub(zero), a.RenewAfter.Sub(zero)),
+		batch: min(a.Batch, tables.MaxOps),
 	}
 	if a.CommandsURL != "" {
 		u, err := tableURL(a.CommandsURL)
