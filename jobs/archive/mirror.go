@@ -23,15 +23,15 @@ import (
 func (c Contents) Mirror(
 	ctx context.Context, t schema.Tenant, to *Store, progress func(Copied),
 ) (n Copied, err error) {
+	if err := to.Create(ctx); err != nil {
+		return n, err
+	}
 	names, err := c.checkMirror(ctx, t, to)
 	if err != nil {
 		return n, err
 	}
 	every, err := c.TablesWith(ctx, t, names)
 	if err != nil {
-		return n, err
-	}
-	if err := to.Create(ctx); err != nil {
 		return n, err
 	}
 	if err := c.Catalog.NoteCopy(ctx, t, to.name); err != nil {
