@@ -373,29 +373,16 @@ func TestCopyIsFinishedWhileDevicesRenewTheirTokens(t *testing.T) {
 	registry := sas.NewRegistry(c.From, c.Names)
 	must.Have(registry.Register(t.Context(), schema.Device{ID: "pump-7", Tenant: "acme", Month: jobstest.Month,
 		Readings: source.Readings, Enrollment: "plant1", Status: schema.Active}))(t)
-	renewing, stop := context.WithCancel(t.Context())
-	var renewed sync.WaitGroup
-	renewed.Go(func() {
-		at := schema.Member{Month: jobstest.Month, Tenant: "acme", Device: "pump-7"}
-		for until := tables.TicksOf(time.Now()).Add(time.Hour); renewing.Err() == nil; until++ {
-			_, err := c.From.Table(c.Names.Fleet()).Do(renewing, tables.Merge(at.Waking(until), tables.AnyETag))
-			if err == nil {
-				_, err = registry.Update(renewing, "pump-7", func(d *schema.Device) error {
-					d.Tokens, d.Noted = []schema.Token{{Policy: "p", Expiry: until}}, until
-					return nil
-				})
-			}
-			if err != nil && renewing.Err() == nil {
-				t.Error(err)
-				return
-			}
-			time.Sleep(5 * time.Millisecond) // so that the passes are short
-		}
-	})
-	_, err := c.Finish(t.Context())
-	stop()
-	renewed.Wait()
-	must.Succeed(t, err)
+	at, until := schema.Member{Month: jobstest.Month, Tenant: "acme", Device: "pump-7"}, tables.TicksOf(time.Now())
+	c.Progress = func(Pass, int, int) { // before each table
+		until++
+		must.Have(c.From.Table(c.Names.Fleet()).Do(t.Context(), tables.Merge(at.Waking(until), tables.AnyETag)))(t)
+		must.Have(registry.Update(t.Context(), "pump-7", func(d *schema.Device) error {
+			d.Tokens, d.Noted = []schema.Token{{Policy: "p", Expiry: until}}, until
+			return nil
+		}))(t)
+	}
+	must.Have(c.Finish(t.Context()))(t)
 	d := must.Have(sas.NewRegistry(c.To, c.Names).Get(t.Context(), "pump-7"))(t)
 	if awake := memberOf(t, c, d.ID).Awake; d.Noted == 0 || d.Noted > awake {
 		t.Errorf("the record says %d, and the membership %d: with its next token, the device would rest", d.Noted,
