@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,11 +14,19 @@ import (
 	"furrow/tables/azuretest/must"
 )
 
-// smallDisk mounts a disk until the test ends.
+// smallDisk mounts a disk until the test ends, which only this goroutine sees: a test that is killed leaves nothing.
 func smallDisk(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
+	runtime.LockOSThread() // never unlocked, so that the thread ends with the test
+	err := syscall.Unshare(syscall.CLONE_NEWNS)
+	if err == nil {
+		err = syscall.Mount("none", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "")
+	}
+	if err == nil {
+		err = syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=256k")
+	}
+	if err != nil {
 		t.Skipf("needs a small disk, which only root can mount: %v", err)
 	}
 	t.Cleanup(func() {
