@@ -106,17 +106,15 @@ func up(c *cli.Context) (err error) {
 	paceCollector()
 	public, _ := url.Parse(c.String("public-url")) // checkUp has parsed it
 	tableURL := e.TableURL(public.Hostname(), tls)
-	saved := newBackups(c, e.Server, m.Monitor, log)
-	h.storage = e
+	h.storage, h.backups = e, newBackups(c, e.Server, m.Monitor, log)
 	return e.ServeWhile(ctx, func(ctx context.Context) error {
 		return roles.Together(ctx,
-			func(ctx context.Context) error { return h.run(ctx, tableURL) },
-			saved.run, limitMemory(upMemory))
+			func(ctx context.Context) error { return h.run(ctx, tableURL) }, limitMemory(upMemory))
 	})
 }
 
 // jobsPerProcessor is how many jobs at a time are enough for storage in the same process. Nobody waits for a network
-// there, and more jobs only take more memory: 16 and 32 fold equally fast on two processors (bench fanout
+// there, and more jobs only take more memory: 16 and 32 fold equally fast on two processors (go run ./cmd/bench
 // --clients).
 const jobsPerProcessor = 8
 
@@ -169,6 +167,7 @@ type upServer struct {
 	limits    endpoint.Limits
 	dashboard *dashboardServer // may be nil
 	storage   *setup.Embedded  // of a directory; may be nil
+	backups   *backups         // of a directory; may be nil
 	metrics   *monitor.Server
 	log       *slog.Logger
 }
@@ -214,6 +213,9 @@ func (h upServer) run(ctx context.Context, tableURL string) error {
 		}
 		runs = append(runs, pages.Run,
 			func(ctx context.Context) error { return h.dashboard.stores[0].keys.follow(ctx, h.log, nil) })
+	}
+	if h.backups != nil {
+		runs = append(runs, h.backups.run) // not before the master key is there: a backup whose keys change fails
 	}
 	m.Watch(s.status(h.c, f.Stored))
 	if !h.c.Bool("no-worker") {
