@@ -26,7 +26,7 @@ func (c *cell) csv() string {
 	case c.kind == count:
 		return strconv.FormatInt(c.count, 10)
 	case c.kind == moment && c.exact:
-		return c.time.UTC().Format(exactTime)
+		return exactly(c.time)
 	case c.kind == moment:
 		return c.time.UTC().Format(time.RFC3339)
 	case c.kind == flag:
@@ -36,6 +36,22 @@ func (c *cell) csv() string {
 		return string(text)
 	}
 	return c.text
+}
+
+// exactly returns a time as exactTime has it. Format knows RFC 3339 by heart, and takes three times as long for others.
+func exactly(t time.Time) string {
+	const second = len("2006-01-02T15:04:05")
+	var b [len(exactTime)]byte
+	text := t.UTC().AppendFormat(b[:0], time.RFC3339)
+	if len(text) != second+1 { // a year that does not have four digits
+		return t.UTC().Format(exactTime)
+	}
+	rest := t.Nanosecond() / 100
+	for i := len(b) - 2; i > second; i-- {
+		b[i], rest = '0'+byte(rest%10), rest/10
+	}
+	b[second], b[len(b)-1] = '.', 'Z'
+	return string(b[:])
 }
 
 // forPeople returns a cell as a table shows it, and whether it is aligned to the right.

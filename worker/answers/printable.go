@@ -9,7 +9,7 @@ import (
 // Printable escapes characters of a text that act on terminals, where a pager or cat would show it: ESC is \x1b, and
 // U+009B is \u009b. Tabs and the ends of lines stay.
 func Printable(text string) string {
-	if !strings.ContainsFunc(text, acts) {
+	if plain(text) || !strings.ContainsFunc(text, acts) {
 		return text
 	}
 	var b strings.Builder
@@ -25,6 +25,16 @@ func Printable(text string) string {
 		}
 	}
 	return b.String()
+}
+
+// plain reports whether a text has ASCII alone that acts on nothing, as nearly all have. It is faster than acts.
+func plain(text string) bool {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
 }
 
 // acts reports whether a character is a control character, which terminals may obey.

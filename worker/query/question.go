@@ -121,8 +121,11 @@ func (q Question) sensorsOfReading(e tables.Entity) []tables.Property {
 // says.
 func (q Question) valuesAsSent(model *Model, e tables.Entity) []tables.Property {
 	wanted := q.sensorsOfReading(e)
+	if len(q.Sensors) == 0 || !model.renames() {
+		return wanted
+	}
 	r, err := schema.ReadingOf(e)
-	if len(q.Sensors) == 0 || !model.renames() || err != nil {
+	if err != nil {
 		return wanted
 	}
 	explained, _, _ := model.Sensors.Explain(r)
@@ -168,7 +171,7 @@ func parsedSensors[R any](
 
 // sensors returns the properties of a row that the question asks for, by name.
 func (q Question) sensors(e tables.Entity) []tables.Property {
-	var wanted []tables.Property
+	wanted := make([]tables.Property, 0, len(e.Properties))
 	for _, p := range e.Properties {
 		if !fold.IsReserved(p.Name) && (len(q.Sensors) == 0 || slices.Contains(q.Sensors, p.Name)) {
 			wanted = append(wanted, p)
