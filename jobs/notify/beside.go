@@ -2,7 +2,6 @@ package notify
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 
@@ -10,58 +9,91 @@ import (
 	"furrow/tables/schema"
 )
 
-// besideOf returns what was read of the incident of a delivery.
-func (j *job) besideOf(d schema.Delivery) *besides {
-	if b := j.beside[keyOf(d)]; b != nil {
-		return b
-	}
-	return &besides{}
+// An incidentKey names an incident by its partition and the beginning of its row keys.
+type incidentKey struct{ partition, rows string }
+
+func keyOf(d schema.Delivery) incidentKey {
+	return incidentKey{d.Home.String(), d.Transition.ID.Key()}
 }
 
-// asOpened gives deliveries the site, the labels and the severity that their openings had, whatever the device has by
-// now, so that each target recognizes what closes.
-func (j *job) asOpened(ctx context.Context) error {
-	later := slices.DeleteFunc(slices.Collect(maps.Values(j.all)), func(d schema.Delivery) bool {
-		return d.What == schema.Opened || d.What == schema.Reopened
-	})
-	if err := j.readBeside(ctx, later); err != nil {
-		return err
-	}
-	for _, d := range later {
-		opening, known := j.besideOf(d).openings[openingOf(d).number]
-		if stands, is := j.standing[openingOf(d)]; is {
-			opening, known = stands.Transition, true
-		}
-		if known { // else the device's data was deleted
-			d.Site, d.Labels, d.Severity = opening.Site, opening.Labels, opening.Severity
-			pk, rk := d.Keys()
-			j.all[[2]string{pk, rk}] = d
+// An openingKey names an opening of an incident by its number.
+type openingKey struct {
+	incidentKey
+	number int
+}
+
+// openingOf returns the opening that a delivery is about: itself, or what it closes.
+func openingOf(d schema.Delivery) openingKey { return openingKey{keyOf(d), d.Number - 1 + d.Number%2} }
+
+// besides is what the rows of an incident say.
+type besides struct {
+	openings map[int]schema.Transition // by their numbers
+	records  []schema.DeliveryRecord   // of this target
+	last     int                       // number of the last transition
+	acks     []int                     // numbers of the transitions that were acknowledged
+}
+
+func (b *besides) closed(number int) bool { return b.last > number }
+
+func (b *besides) acknowledged(number int) bool { return slices.Contains(b.acks, number) }
+
+// record returns what became of a delivery, nil if nothing yet.
+func (b *besides) record(number, repeat int) *schema.DeliveryRecord {
+	for i := range b.records {
+		if r := &b.records[i]; r.Number == number && r.Repeat == repeat {
+			return r
 		}
 	}
 	return nil
 }
 
-// readBeside reads the rows of the incidents of deliveries. In a partition it goes from incident to incident: each
+// beside is what lies beside deliveries: the rows of their incidents, as far as they were read.
+type beside struct {
+	*Notifier
+	target  schema.Target
+	of      map[incidentKey]*besides
+	strange map[string]error // rows that cannot be read, by key
+}
+
+// about returns what was read of the incident of a delivery.
+func (b *beside) about(d schema.Delivery) *besides {
+	if own := b.of[keyOf(d)]; own != nil {
+		return own
+	}
+	return &besides{}
+}
+
+// remember keeps a record for the deliveries that follow.
+func (b *beside) remember(r schema.DeliveryRecord) {
+	own := b.about(r.Delivery)
+	if was := own.record(r.Number, r.Repeat); was != nil {
+		*was = r
+		return
+	}
+	own.records = append(own.records, r)
+}
+
+// read reads the rows of the incidents of deliveries. In a partition it goes from incident to incident: each
 // request reads all of one at least, and few others.
-func (j *job) readBeside(ctx context.Context, all []schema.Delivery) error {
+func (b *beside) read(ctx context.Context, all []schema.Delivery) error {
 	of := map[string][]string{}
 	for _, d := range all {
 		k := keyOf(d)
-		if j.beside[k] == nil {
-			j.beside[k] = &besides{openings: map[int]schema.Transition{}}
+		if b.of[k] == nil {
+			b.of[k] = &besides{openings: map[int]schema.Transition{}}
 			of[k.partition] = append(of[k.partition], k.rows)
 		}
 	}
 	for partition, keys := range of {
 		slices.Sort(keys)
-		if err := j.readIncidents(ctx, partition, keys); err != nil {
+		if err := b.readIncidents(ctx, partition, keys); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (j *job) readIncidents(ctx context.Context, partition string, keys []string) error {
+func (b *beside) readIncidents(ctx context.Context, partition string, keys []string) error {
 	after := ""
 	for len(keys) > 0 {
 		rows := tables.Keys{From: keys[0], Before: tables.KeysWithPrefix(keys[len(keys)-1]).Before}
@@ -70,12 +102,12 @@ func (j *job) readIncidents(ctx context.Context, partition string, keys []string
 		}
 		q := tables.Query{Range: tables.Range{Partitions: tables.Is(partition), Rows: rows}, Size: min(4*len(keys)+8, 1000)}
 		over := true
-		for page, err := range j.incidents().Rows(ctx, q) {
+		for page, err := range b.incidents().Rows(ctx, q) {
 			if err != nil {
 				return err
 			}
 			for _, e := range page.Rows {
-				j.keep(partition, e)
+				b.keep(partition, e)
 				after = e.RowKey
 			}
 			if page.Next != (tables.Continuation{}) && len(page.Rows) > 0 {
@@ -94,40 +126,40 @@ func (j *job) readIncidents(ctx context.Context, partition string, keys []string
 }
 
 // keep keeps a row of an incident, if a delivery is about it.
-func (j *job) keep(partition string, e tables.Entity) {
+func (b *beside) keep(partition string, e tables.Entity) {
 	id, kind, err := schema.IncidentRowKind(e.RowKey)
 	if err != nil {
-		j.result.Strange[e.PartitionKey+"/"+e.RowKey] = err
+		b.strange[e.PartitionKey+"/"+e.RowKey] = err
 		return
 	}
-	b := j.beside[incidentKey{partition, id.Key()}]
-	if b == nil {
+	own := b.of[incidentKey{partition, id.Key()}]
+	if own == nil {
 		return
 	}
 	switch kind {
 	case 't':
 		var t schema.Transition
 		if t, err = schema.TransitionOf(e); err == nil {
-			b.last = max(b.last, t.Number)
+			own.last = max(own.last, t.Number)
 			if t.Opens() {
-				b.openings[t.Number] = t
+				own.openings[t.Number] = t
 			}
 		}
 	case 'p':
 		var n schema.Note
 		if n, err = schema.NoteOf(e); err == nil && n.What == schema.Acknowledged {
-			b.acks = append(b.acks, n.Number)
+			own.acks = append(own.acks, n.Number)
 		}
 	case 'd':
-		if !strings.Contains(e.RowKey, "~"+string(j.target.Name)+"~") {
+		if !strings.Contains(e.RowKey, "~"+string(b.target)+"~") {
 			return
 		}
 		var r schema.DeliveryRecord
-		if r, err = schema.DeliveryRecordOf(e); err == nil && r.Target == j.target.Name {
-			b.records = append(b.records, r)
+		if r, err = schema.DeliveryRecordOf(e); err == nil && r.Target == b.target {
+			own.records = append(own.records, r)
 		}
 	}
 	if err != nil {
-		j.result.Strange[e.PartitionKey+"/"+e.RowKey] = err
+		b.strange[e.PartitionKey+"/"+e.RowKey] = err
 	}
 }

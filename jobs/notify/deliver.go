@@ -14,9 +14,11 @@ import (
 // Deliver does what is due for a target, unless another job is at it.
 func (n *Notifier) Deliver(ctx context.Context, name schema.Target) (Result, error) {
 	target, _ := n.Target(name)
+	strange := map[string]error{}
 	j := &job{Notifier: n, target: target, began: time.Now(), claim: rand.Text(), next: tables.MaxTicks,
-		beside: map[incidentKey]*besides{}, standing: map[openingKey]schema.Delivery{},
-		mutes: map[schema.Tenant][]schema.Mute{}, result: Result{Strange: map[string]error{}}}
+		beside:   beside{Notifier: n, target: name, of: map[incidentKey]*besides{}, strange: strange},
+		mutes:    mutes{Notifier: n, of: map[schema.Tenant][]schema.Mute{}, strange: strange},
+		standing: map[openingKey]schema.Delivery{}, result: Result{Strange: strange}}
 	ours, err := j.claimTarget(ctx)
 	if err != nil || !ours {
 		return Result{}, err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
-	"slices"
 	"time"
 
 	"furrow/tables"
@@ -23,10 +22,10 @@ type job struct {
 	retry  tables.Ticks // of the state, when it began
 
 	all    map[[2]string]schema.Delivery // those that are due, by their keys
-	beside map[incidentKey]*besides
+	beside beside
 	// standing are the open alerts that an Alertmanager has, by their openings.
 	standing map[openingKey]schema.Delivery
-	mutes    map[schema.Tenant][]schema.Mute
+	mutes    mutes
 	next     tables.Ticks // when there is something to do again
 	waiting  int64
 	oldest   tables.Ticks
@@ -140,44 +139,6 @@ func pause(ctx context.Context, try int, err error) error {
 	case <-time.After(longest/2 + mathrand.N(longest/2)):
 		return nil
 	}
-}
-
-// An incidentKey names an incident by its partition and the beginning of its row keys.
-type incidentKey struct{ partition, rows string }
-
-func keyOf(d schema.Delivery) incidentKey {
-	return incidentKey{d.Home.String(), d.Transition.ID.Key()}
-}
-
-// An openingKey names an opening of an incident by its number.
-type openingKey struct {
-	incidentKey
-	number int
-}
-
-// openingOf returns the opening that a delivery is about: itself, or what it closes.
-func openingOf(d schema.Delivery) openingKey { return openingKey{keyOf(d), d.Number - 1 + d.Number%2} }
-
-// besides is what the rows of an incident say.
-type besides struct {
-	openings map[int]schema.Transition // by their numbers
-	records  []schema.DeliveryRecord   // of this target
-	last     int                       // number of the last transition
-	acks     []int                     // numbers of the transitions that were acknowledged
-}
-
-func (b *besides) closed(number int) bool { return b.last > number }
-
-func (b *besides) acknowledged(number int) bool { return slices.Contains(b.acks, number) }
-
-// record returns what became of a delivery, nil if nothing yet.
-func (b *besides) record(number, repeat int) *schema.DeliveryRecord {
-	for i := range b.records {
-		if r := &b.records[i]; r.Number == number && r.Repeat == repeat {
-			return r
-		}
-	}
-	return nil
 }
 
 // How long deliveries wait before they are looked at again: muted ones at most, as a mute may be removed, and closings

@@ -3,11 +3,35 @@ package notify
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"furrow/tables"
 	"furrow/tables/schema"
 )
+
+// asOpened gives deliveries the site, the labels and the severity that their openings had, whatever the device has by
+// now, so that each target recognizes what closes.
+func (j *job) asOpened(ctx context.Context) error {
+	later := slices.DeleteFunc(slices.Collect(maps.Values(j.all)), func(d schema.Delivery) bool {
+		return d.What == schema.Opened || d.What == schema.Reopened
+	})
+	if err := j.beside.read(ctx, later); err != nil {
+		return err
+	}
+	for _, d := range later {
+		opening, known := j.beside.about(d).openings[openingOf(d).number]
+		if stands, is := j.standing[openingOf(d)]; is {
+			opening, known = stands.Transition, true
+		}
+		if known { // else the device's data was deleted
+			d.Site, d.Labels, d.Severity = opening.Site, opening.Labels, opening.Severity
+			pk, rk := d.Keys()
+			j.all[[2]string{pk, rk}] = d
+		}
+	}
+	return nil
+}
 
 // ready returns the deliveries of a group that are to be sent now. It removes those that are done or that nobody is to
 // be told of.
@@ -25,7 +49,7 @@ func (j *job) ready(ctx context.Context, group []schema.Delivery) (ready []schem
 }
 
 func (j *job) isReady(ctx context.Context, d schema.Delivery, before []schema.Delivery) (bool, error) {
-	b := j.besideOf(d)
+	b := j.beside.about(d)
 	if r := b.record(d.Number, d.Repeat); r != nil && r.Final() { // its row was written again, or not removed
 		j.advance(ctx, []schema.Delivery{d}, r.Outcome == schema.Delivered, r.At)
 		return false, nil
@@ -34,7 +58,7 @@ func (j *job) isReady(ctx context.Context, d schema.Delivery, before []schema.De
 		j.advance(ctx, []schema.Delivery{d}, false, 0)
 		return false, nil
 	}
-	until, muted, err := j.muted(ctx, d)
+	until, muted, err := j.mutes.muted(ctx, d, j.now)
 	switch {
 	case err != nil:
 		return false, err
@@ -103,32 +127,4 @@ func (j *job) closingReady(ctx context.Context, d schema.Delivery, b *besides, b
 	}
 	j.advance(ctx, []schema.Delivery{d}, false, 0)
 	return false, nil
-}
-
-// muted returns until when a delivery is muted, if it is, and whether it is or was when its transition was found.
-func (j *job) muted(ctx context.Context, d schema.Delivery) (until tables.Ticks, muted bool, err error) {
-	for _, t := range []schema.Tenant{"", d.Home.Tenant} {
-		if _, known := j.mutes[t]; !known {
-			j.mutes[t] = []schema.Mute{}
-			for e, err := range j.incidents().Entities(ctx, tables.Query{Range: tables.Partition(schema.Mutes(t))}) {
-				if err != nil {
-					delete(j.mutes, t)
-					return 0, false, err
-				}
-				m, err := schema.MuteOf(e)
-				if err != nil {
-					j.result.Strange[e.PartitionKey+"/"+e.RowKey] = err
-					continue
-				}
-				j.mutes[t] = append(j.mutes[t], m)
-			}
-		}
-		for _, m := range j.mutes[t] {
-			if m.Mutes(d.Transition, j.now) {
-				until = max(until, m.Until)
-			}
-			muted = muted || m.Mutes(d.Transition, j.now) || d.Opens() && m.Mutes(d.Transition, d.Found)
-		}
-	}
-	return until, muted, nil
 }

@@ -41,12 +41,12 @@ func (j *job) succeeded(ctx context.Context, all []schema.Delivery) {
 	var ops []tables.Op
 	for _, d := range all {
 		r := schema.DeliveryRecord{Delivery: d, Outcome: schema.Delivered, At: j.now}
-		j.remember(r)
+		j.beside.remember(r)
 		if !d.Erased {
 			ops = append(ops, tables.InsertOrReplace(j.row(r.Entity())))
 		}
 	}
-	if !j.writeAll(ctx, j.incidents(), ops, tries) {
+	if !writeAll(ctx, j.incidents(), ops, tries) {
 		j.next = min(j.next, all[0].Due)
 		return
 	}
@@ -67,7 +67,7 @@ func (j *job) failed(ctx context.Context, all []schema.Delivery, why error) {
 			continue
 		}
 		r := schema.DeliveryRecord{Delivery: d, Outcome: schema.DeliveryTried, At: j.now}
-		was := j.besideOf(d).record(d.Number, d.Repeat)
+		was := j.beside.about(d).record(d.Number, d.Repeat)
 		op := tables.Insert(j.row(r.Entity()))
 		if was != nil {
 			op = tables.Replace(j.row(r.Entity()), was.ETag)
@@ -75,7 +75,7 @@ func (j *job) failed(ctx context.Context, all []schema.Delivery, why error) {
 		// It is shown to people, and nothing depends on it.
 		if w, err := j.incidents().Do(ctx, op); err == nil {
 			r.ETag = w.ETags[0]
-			j.remember(r)
+			j.beside.remember(r)
 		}
 	}
 }
@@ -99,19 +99,9 @@ func (j *job) recordOutcome(ctx context.Context, d schema.Delivery, outcome stri
 	if _, err := j.incidents().Do(ctx, tables.InsertOrReplace(j.row(r.Entity()))); err != nil {
 		return err
 	}
-	j.remember(r)
+	j.beside.remember(r)
 	j.advance(ctx, []schema.Delivery{d}, false, 0)
 	return nil
-}
-
-// remember keeps a record for the deliveries that follow.
-func (j *job) remember(r schema.DeliveryRecord) {
-	b := j.besideOf(r.Delivery)
-	if was := b.record(r.Number, r.Repeat); was != nil {
-		*was = r
-		return
-	}
-	b.records = append(b.records, r)
 }
 
 // advance removes deliveries, or turns those that were sent at a time and are repeated into the next repetition. If
@@ -136,14 +126,14 @@ func (j *job) advance(ctx context.Context, all []schema.Delivery, sent bool, at 
 		j.next = min(j.next, d.Due)
 		ops = append(ops, tables.Replace(j.row(d.Entity()), etag))
 	}
-	if !j.writeAll(ctx, j.deliveries(), ops, 1) {
+	if !writeAll(ctx, j.deliveries(), ops, 1) {
 		j.next = min(j.next, j.now.Add(openingFor))
 	}
 }
 
 // writeAll writes operations of any partitions, in transactions where that works. It reports whether all are written.
 // What has changed meanwhile, or is gone, counts as written.
-func (j *job) writeAll(ctx context.Context, table *tables.Table, ops []tables.Op, tries int) bool {
+func writeAll(ctx context.Context, table *tables.Table, ops []tables.Op, tries int) bool {
 	of := map[string][]tables.Op{}
 	for _, op := range ops {
 		of[op.Entity.PartitionKey] = append(of[op.Entity.PartitionKey], op)
@@ -161,14 +151,14 @@ func (j *job) writeAll(ctx context.Context, table *tables.Table, ops []tables.Op
 				}
 			}
 			for _, op := range group {
-				all = j.writeOne(ctx, table, op, tries) && all
+				all = writeOne(ctx, table, op, tries) && all
 			}
 		}
 	}
 	return all
 }
 
-func (j *job) writeOne(ctx context.Context, table *tables.Table, op tables.Op, tries int) bool {
+func writeOne(ctx context.Context, table *tables.Table, op tables.Op, tries int) bool {
 	for try := range tries {
 		_, err := table.Do(ctx, op)
 		if err == nil || errors.Is(err, tables.ErrConflict) || errors.Is(err, tables.ErrNotFound) {

@@ -66,14 +66,14 @@ func (j *job) stillOpen(ctx context.Context) (all []schema.Delivery, err error) 
 			over = append(over, tables.Delete(pk, rk, d.ETag))
 		}
 	}
-	j.writeAll(ctx, j.deliveries(), over, 1) // what is left is found again
+	writeAll(ctx, j.deliveries(), over, 1) // what is left is found again
 	return all, nil
 }
 
 // openOf reads the index of a tenant's open incidents.
-func (j *job) openOf(ctx context.Context, t schema.Tenant) (map[openingKey]bool, error) {
+func (n *Notifier) openOf(ctx context.Context, t schema.Tenant) (map[openingKey]bool, error) {
 	open := map[openingKey]bool{}
-	for e, err := range j.incidents().Entities(ctx, tables.Query{Range: tables.Partition(schema.OpenIncidents(t))}) {
+	for e, err := range n.incidents().Entities(ctx, tables.Query{Range: tables.Partition(schema.OpenIncidents(t))}) {
 		if err != nil {
 			return nil, err
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // messageID returns the ID of a message with these deliveries.
-func (j *job) messageID(all []schema.Delivery) string {
+func messageID(all []schema.Delivery) string {
 	sum := sha256.New()
 	for _, d := range all {
 		fmt.Fprintln(sum, d.ID())
@@ -25,7 +25,7 @@ func (j *job) messageID(all []schema.Delivery) string {
 // deliver sends a message and records the outcome. The attempt is written to the deliveries first, so a job that dies
 // has made it. It reports whether the message has arrived.
 func (j *job) deliver(ctx context.Context, all []schema.Delivery) bool {
-	id := j.messageID(all) // as before, unless some of that message are not sent any more
+	id := messageID(all) // as before, unless some of that message are not sent any more
 	attempts := all[0].Attempts
 	for i := range all {
 		all[i].Message, all[i].Attempts = id, all[i].Attempts+1
@@ -69,7 +69,7 @@ func (j *job) divide(ctx context.Context, all []schema.Delivery) {
 		d.Message, d.Attempts, d.Due = "", 0, j.now
 		ops = append(ops, tables.Replace(j.row(d.Entity()), d.ETag))
 	}
-	j.writeAll(ctx, j.deliveries(), ops, tries) // else the message is tried again as it was
+	writeAll(ctx, j.deliveries(), ops, tries) // else the message is tried again as it was
 }
 
 func (j *job) send(ctx context.Context, m message) (err error) {

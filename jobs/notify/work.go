@@ -47,7 +47,7 @@ func (j *job) work(ctx context.Context) error {
 // workOn does the same with the deliveries from a page on, part by part.
 func (j *job) workOn(ctx context.Context, from tables.Continuation) error {
 	clear(j.all)
-	for page, err := range j.deliveries().Rows(ctx, j.query(from)) {
+	for page, err := range j.deliveries().Rows(ctx, j.target.query(from)) {
 		if err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func (j *job) workOn(ctx context.Context, from tables.Continuation) error {
 		if len(j.all) < maxDue && page.Next != (tables.Continuation{}) {
 			continue
 		}
-		clear(j.beside)
+		clear(j.beside.of)
 		if err := j.asOpened(ctx); err != nil {
 			return err
 		}
@@ -108,8 +108,8 @@ func (j *job) sendDue(ctx context.Context) (goOn bool, err error) {
 	return true, nil
 }
 
-func (j *job) query(from tables.Continuation) tables.Query {
-	return tables.Query{Range: tables.Range{Partitions: schema.DeliveriesTo(j.target.Name)}, From: from}
+func (t *Target) query(from tables.Continuation) tables.Query {
+	return tables.Query{Range: tables.Range{Partitions: schema.DeliveriesTo(t.Name)}, From: from}
 }
 
 // list reads what the target is still to be told, and counts it. It keeps what is due of the first part, and returns
@@ -117,7 +117,7 @@ func (j *job) query(from tables.Continuation) tables.Query {
 func (j *job) list(ctx context.Context) (rest tables.Continuation, err error) {
 	j.all = map[[2]string]schema.Delivery{}
 	var at tables.Continuation
-	for page, err := range j.deliveries().Rows(ctx, j.query(at)) {
+	for page, err := range j.deliveries().Rows(ctx, j.target.query(at)) {
 		if err != nil {
 			return rest, err
 		}
@@ -214,7 +214,7 @@ func (j *job) groups(ctx context.Context) (groups [][]schema.Delivery, err error
 	}) {
 		groups = append(groups, of[key])
 	}
-	return groups, j.readBeside(ctx, slices.Concat(groups...))
+	return groups, j.beside.read(ctx, slices.Concat(groups...))
 }
 
 // until returns until when a group waits for others.
