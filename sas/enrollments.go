@@ -144,11 +144,15 @@ func fitsCommands(e schema.Enrollment) error {
 	return nil
 }
 
-// fitsTable enforces LongLife.
+// fitsTable enforces LongLife, and one spelling of a table's name, since each spelling would have policies of its own.
 func fitsTable(e schema.Enrollment, others []schema.Enrollment) error {
 	for _, o := range others {
 		if o.ID == e.ID || !strings.EqualFold(o.Readings, e.Readings) { // table names are case-insensitive
 			continue
+		}
+		if e.Readings != o.Readings {
+			return fmt.Errorf("the readings table %s of enrollment %s is %s to storage, too: write it as %[1]s",
+				o.Readings, o.ID, e.Readings)
 		}
 		if long := max(e.Life, o.Life); long > LongLife {
 			return fmt.Errorf("enrollments %s and %s would share the readings table %s, and tokens of one live for %s: "+

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"furrow/tables"
@@ -78,8 +79,18 @@ func (p *Policies) Ensure(ctx context.Context, readings string) error {
 	return err
 }
 
-// create inserts a record with new policies, and creates missing tables.
+// create inserts a record with new policies, and creates missing tables. It refuses a second spelling of a table that
+// has a record: to storage, both are one table with one list of policies, which each record would set to its own.
 func (p *Policies) create(ctx context.Context, readings string) error {
+	names, err := p.list(ctx)
+	if err != nil && !tables.Absent(err) {
+		return err
+	}
+	for _, name := range names {
+		if name != readings && strings.EqualFold(name, readings) {
+			return fmt.Errorf("the readings table %s is %s to storage, too: write it as %[1]s", name, readings)
+		}
+	}
 	record := schema.Policies{Readings: readings}
 	for _, policy := range record.All() {
 		*policy = newPolicy()

@@ -3,6 +3,7 @@ package sas
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -116,5 +118,28 @@ func TestCurrentCreatesMissingPolicies(t *testing.T) {
 	})
 	if n != 1 {
 		t.Errorf("the cohort has %d policies", n)
+	}
+}
+
+// TestReadingsTableHasOneSpelling: storage ignores the case of a table's name, so two records would set one list.
+func TestReadingsTableHasOneSpelling(t *testing.T) {
+	d := newFixture(t, azuretest.Local(t))
+	other, want := strings.ToUpper(d.readings), "write it as "+d.readings
+	if err := d.clean.Ensure(t.Context(), other); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("the policies of %s: %v", other, err)
+	}
+	d.clean.round(t.Context())
+	for _, id := range d.devices {
+		if !d.writes(id, d.tokens[id][0]) {
+			t.Errorf("the token of %s has ended", id)
+		}
+	}
+
+	n, _ := newEnrollments(t)
+	must.Have(n.Add(t.Context(), plant("line4"), nil, nil))(t)
+	e := plant("line5")
+	e.Readings = "Readings"
+	if _, err := n.Add(t.Context(), e, nil, nil); err == nil || !strings.Contains(err.Error(), "write it as readings") {
+		t.Errorf("an enrollment with another spelling of the table: %v", err)
 	}
 }
