@@ -49,13 +49,20 @@ func holdOpen(t *testing.T, method, target string, token url.Values, body string
 // finish sends the last byte and returns the status of the answer.
 func (h *heldOpen) finish(t *testing.T) int {
 	t.Helper()
+	status, _ := h.answer(t)
+	return status
+}
+
+// answer sends the last byte and returns the status and the body of the answer.
+func (h *heldOpen) answer(t *testing.T) (status int, body string) {
+	t.Helper()
 	must.Have(h.conn.Write([]byte{h.last}))(t)
 	r := bufio.NewReader(h.conn)
 	if line, err := r.Peek(2); err != nil || string(line) == "\r\n" {
 		r.Discard(2) // the end of 100 Continue
 	}
 	resp := must.Have(http.ReadResponse(r, nil))(t)
-	return resp.StatusCode
+	return resp.StatusCode, string(must.Have(io.ReadAll(resp.Body))(t))
 }
 
 // TestAWriteHeldOpenIsCheckedAgainWhenItIsApplied: a token may expire or be revoked while its request is under way.
@@ -159,5 +166,40 @@ func TestAWriteHeldOpenIsCheckedAgainWhenItIsApplied(t *testing.T) {
 				t.Errorf("applied after %s with Timestamp %s, %v", end, time.Time(stored.Timestamp), err)
 			}
 		})
+	}
+}
+
+// TestAQueryHeldOpenIsCheckedAgain: that of a transaction comes in its body, which may take long to arrive.
+func TestAQueryHeldOpenIsCheckedAgain(t *testing.T) {
+	t.Parallel()
+	s := must.Have(Start(Config{Dir: t.TempDir(), Account: wiretest.Account, Key: []byte(wiretest.Key),
+		Memory: true}))(t)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	tables := must.Have(aztables.NewServiceClientFromConnectionString(s.ConnectionString(), nil))(t)
+	table := tables.NewClient("held")
+	must.Have(table.CreateTable(t.Context(), nil))(t)
+	must.Have(table.AddEntity(t.Context(), []byte(`{"PartitionKey":"d","RowKey":"1","Body":"secret"}`), nil))(t)
+	id, read, long := "full", "r", time.Now().Add(24*time.Hour).UTC()
+	policy := &aztables.SignedIdentifier{ID: &id,
+		AccessPolicy: &aztables.AccessPolicy{Permission: &read, Expiry: &long}}
+	must.Have(table.SetAccessPolicy(t.Context(),
+		&aztables.SetAccessPolicyOptions{TableACL: []*aztables.SignedIdentifier{policy}}))(t)
+	query := func(terms ...string) *heldOpen {
+		token := wiretest.SAS(wire.Table, "held", append(terms, "tn", "held", "spk", "d", "epk", "d")...)
+		return holdOpen(t, "POST", s.TableURL+"/$batch", token, "--b\r\nContent-Type: application/http\r\n\r\n"+
+			"GET "+s.TableURL+"/held() HTTP/1.1\r\nAccept: application/json\r\n\r\n\r\n--b--",
+			"Content-Type: multipart/mixed; boundary=b\r\n")
+	}
+	revoked, valid := query("si", id), query("sp", read, "se", wiretest.Expiry)
+	must.Have(table.SetAccessPolicy(t.Context(), nil))(t)
+	if _, body := revoked.answer(t); !strings.Contains(body, "HTTP/1.1 403") || strings.Contains(body, "secret") {
+		t.Errorf("a token that was revoked before the body ended: %s", body)
+	}
+	if _, body := valid.answer(t); !strings.Contains(body, "secret") {
+		t.Errorf("a token that is valid: %s", body)
 	}
 }

@@ -128,6 +128,9 @@ func (s *Service) batchQuery(w http.ResponseWriter, r *wire.Request, g *auth.Gra
 	}
 	answer := &wire.Reply{Status: http.StatusOK, Head: http.Header{}}
 	if err = g.Allow("r"); err == nil {
+		err = g.Recheck(s.policies(path.table), r.Clock()) // the body may have taken long to arrive
+	}
+	if err == nil {
 		err = do(answer, inner, g, path)
 	}
 	if err != nil {
