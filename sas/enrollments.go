@@ -63,6 +63,18 @@ func (n *Enrollments) Get(ctx context.Context, id schema.EnrollmentID) (schema.E
 	return schema.EnrollmentOf(row)
 }
 
+// AtExpiry reports whether no revocation ends tokens of a device before they expire.
+func (n *Enrollments) AtExpiry(ctx context.Context, d schema.Device) (bool, error) {
+	if d.Enrollment == "" {
+		return false, nil
+	}
+	e, err := n.Get(ctx, d.Enrollment)
+	if errors.Is(err, ErrNoEnrollment) {
+		return false, nil
+	}
+	return e.AtExpiry, err
+}
+
 // Add stores a new enrollment, or fails with tables.ErrExists. It generates nil keys.
 func (n *Enrollments) Add(ctx context.Context, e schema.Enrollment, primary, secondary Key) (schema.Enrollment, error) {
 	others, err := n.All(ctx)

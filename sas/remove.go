@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -14,9 +15,9 @@ import (
 var ErrElsewhere = errors.New("the device was removed, and its data is kept for another tenant or readings table: an " +
 	"operator must delete the data first")
 
-// Remove begins to remove a device: its tokens no longer work, as after Revoke, it gets no others, and runs no longer
-// find it. Left ends the removal. Remove completes an earlier attempt that was interrupted, and begins again for a
-// device that was removed, so that its data can be deleted.
+// Remove begins to remove a device: its tokens no longer work, as after Revoke, unless its enrollment has AtExpiry, it
+// gets no others, and runs no longer find it. Left ends the removal. Remove completes an earlier attempt that was
+// interrupted, and begins again for a device that was removed, so that its data can be deleted.
 func (p *Policies) Remove(ctx context.Context, d schema.Device) error {
 	r := p.registry()
 	if d.Status.MayRegister() { // it has no tokens
@@ -29,7 +30,11 @@ func (p *Policies) Remove(ctx context.Context, d schema.Device) error {
 		})
 		return err
 	}
-	if err := p.change(ctx, schema.Change{Device: d.ID, To: schema.Removing, Rotate: true}); err != nil {
+	atExpiry, err := (&Enrollments{Table: p.Client.Table(p.Names.Enrollments())}).AtExpiry(ctx, d)
+	if err != nil {
+		return err
+	}
+	if err := p.change(ctx, schema.Change{Device: d.ID, To: schema.Removing, Rotate: !atExpiry}); err != nil {
 		return err
 	}
 	if err := r.endMembers(ctx, d); err != nil {
@@ -71,13 +76,16 @@ func (r Registry) endMembers(ctx context.Context, d schema.Device) error {
 
 // Left ends the removal of a device, which can register again as a new one from then on. The record stays, because it
 // numbers the changes of the device. If its data is kept, the record also says for which tenant, month and readings
-// table.
+// table. It keeps the tokens that nothing has ended.
 func (r Registry) Left(ctx context.Context, id schema.DeviceID, to schema.Status) error {
 	_, err := r.Update(ctx, id, func(d *schema.Device) error {
 		if !d.Status.Left() {
 			return fmt.Errorf("device %s: %w: it is %s", id, ErrOvertaken, d.Status)
 		}
-		d.Status, d.Tokens = to, nil
+		d.Status = to
+		d.Tokens = slices.DeleteFunc(d.Tokens, func(t schema.Token) bool {
+			return t.Policy != "" || t.Expiry < tables.TicksOf(time.Now())
+		})
 		if to == schema.Erased {
 			d.Site, d.Position, d.Labels = "", nil, nil
 			d.Former, d.Kept = nil, schema.Kept{}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -13,6 +14,7 @@ import (
 	"furrow/cmd/internal/roles"
 	"furrow/jobs"
 	"furrow/tables/schema"
+	"furrow/worker/admin"
 	"furrow/worker/query"
 )
 
@@ -68,13 +70,18 @@ func deviceRemove(c *cli.Context) error {
 		if c.Bool("data") {
 			what = "all its readings and outputs are deleted"
 		}
-		n, err := d.others(c.Context, devices, false)
+		ending, err := d.ending(c, devices, schema.Revoked)
+		if err != nil {
+			return err
+		}
+		n, err := d.others(c.Context, ending, false)
 		if err != nil {
 			return err
 		}
 		return usagef(c, "%s leaves the fleet, and %s; %s must request a new token. Confirm with --yes",
 			many(int64(len(devices)), "device"), what, many(int64(n), "other device"))
 	}
+	var still error
 	for _, device := range devices {
 		var line removedLine
 		act := schema.Act{What: "device remove", Device: device.ID, Tenant: device.Tenant}
@@ -82,6 +89,10 @@ func deviceRemove(c *cli.Context) error {
 			line, err = d.remove(ctx, device, pipelines, eraser)
 			return string(line.Status), err
 		})
+		if errors.Is(err, errStillWrites) {
+			still = errors.Join(still, fmt.Errorf("device %s is not completely removed: %w", device.ID, err))
+			continue
+		}
 		if undone(err) {
 			return fmt.Errorf("device %s is not completely removed; repeat the command: %w", device.ID, err)
 		}
@@ -89,8 +100,11 @@ func deviceRemove(c *cli.Context) error {
 			return err
 		}
 	}
-	return nil
+	return still
 }
+
+// errStillWrites is why data is not deleted yet: more would come.
+var errStillWrites = errors.New("until then it can store readings, so repeat the command later")
 
 // removedIDs returns the IDs of the arguments or of the file.
 func removedIDs(c *cli.Context) (ids []string, err error) {
@@ -170,6 +184,9 @@ func (d *deviceAdmin) remove(
 	closed, err := d.reader().Incidents().Close(ctx, device) // of pipelines that the configuration no longer has
 	if line.Incidents += closed; err != nil || removed && eraser == nil {
 		return line, err
+	}
+	if until := admin.LastExpiry(device); eraser != nil && !until.IsZero() && device.Tokens[0].Policy == "" {
+		return line, fmt.Errorf("its last token expires at %s: %w", until.Format(time.RFC3339), errStillWrites)
 	}
 	if eraser != nil {
 		deleted, err := eraser.Erase(ctx, device)

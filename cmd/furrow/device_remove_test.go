@@ -109,6 +109,41 @@ func TestRemovedDataIsGoneAndOfOthersNone(t *testing.T) {
 	}
 }
 
+// TestRemovedDataIsGoneOnceNoTokenCanAddMore: no revocation ends the tokens of the enrollment, and none is needed.
+func TestRemovedDataIsGoneOnceNoTokenCanAddMore(t *testing.T) {
+	f := newFixture(t)
+	f.must("enrollment add line4 --tenant=contoso --revocation=at-expiry")
+	f.must("enrollment add line5 --tenant=contoso")
+	neighbour := schema.DeviceID("pump-0")
+	for n := 1; neighbour == "pump-7" || sas.Cohort(neighbour) != sas.Cohort("pump-7"); n++ {
+		neighbour = schema.DeviceID(fmt.Sprint("pump-", n))
+	}
+	f.must("device add pump-7 --enrollment=line4 --json")
+	f.must("device add --enrollment=line5 --json", string(neighbour))
+	f.must("token pump-7 --json")
+	f.must("token --json", string(neighbour))
+	f.refused(exitUsage, "0 other devices must request a new token", "device remove pump-7")
+	f.refused(exitFailed, "its last token expires at", "device remove pump-7 --data --yes")
+	f.refused(exitFailed, "its last token expires at", "device remove pump-7 --data --yes") // again
+	f.must("device remove pump-7 --yes")
+	f.refused(exitFailed, "its last token expires at", "device remove pump-7 --data --yes")
+	if d := jsonOf[answers.Record](t, f.must("device show --json", string(neighbour)))[0]; d.Tokens[0].Ended {
+		t.Error("the token of another device has ended")
+	}
+
+	_, err := f.client.Table(f.names.Readings()).Do(t.Context(), tables.Insert(reading("pump-7", time.Now(), 21.5)))
+	must(t, err)
+	_, err = sas.NewRegistry(f.client, f.names).Update(t.Context(), "pump-7", func(d *schema.Device) error {
+		d.Tokens[0].Expiry = tables.TicksOf(time.Now().Add(-time.Second))
+		return nil
+	})
+	must(t, err)
+	f.must("device remove pump-7 --data --yes")
+	if left := f.rowsOf("pump-7"); len(left) != 0 {
+		t.Errorf("left are %v", left)
+	}
+}
+
 // TestRemovedDataIsGoneOfATenantThatTheRecordDoesNotName: a move was killed after it gave the device to the tenant, and
 // runs have folded its readings for that since.
 func TestRemovedDataIsGoneOfATenantThatTheRecordDoesNotName(t *testing.T) {

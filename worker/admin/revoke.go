@@ -81,14 +81,7 @@ func (f Fleet) Revoked(ctx context.Context, d schema.Device, atExpiry bool) (boo
 
 // AtExpiry reports whether no revocation ends tokens of a device before they expire.
 func (f Fleet) AtExpiry(ctx context.Context, d schema.Device) (bool, error) {
-	if d.Enrollment == "" {
-		return false, nil
-	}
-	e, err := f.Enrollments.Get(ctx, d.Enrollment)
-	if errors.Is(err, sas.ErrNoEnrollment) {
-		return false, nil
-	}
-	return e.AtExpiry, err
+	return f.Enrollments.AtExpiry(ctx, d)
 }
 
 // LastExpiry returns when the last token of a device expires; zero if none is valid.
