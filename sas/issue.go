@@ -179,7 +179,7 @@ func (i *Issuer) Issue(ctx context.Context, device schema.DeviceID, e schema.Enr
 // find returns the record of a device and ensures that its fleet row exists. The record of a new
 // device has no version: it is inserted with the first token.
 func (i *Issuer) find(ctx context.Context, device schema.DeviceID, e schema.Enrollment) (schema.Device, error) {
-	if d, ok := i.known.get(device); ok {
+	if d, ok := i.known.get(device); ok && d.Enrollment == e.ID { // else it may have been removed, and registered again
 		return d, nil
 	}
 	d, err := i.Registry.Get(ctx, device)
@@ -229,13 +229,13 @@ func FirstContact(device schema.DeviceID, e schema.Enrollment, now time.Time) sc
 
 // issue signs a token and writes it into the record, conditional on d's version.
 func (i *Issuer) issue(ctx context.Context, d schema.Device, e schema.Enrollment) (Answer, error) {
-	i.known.remove(d.ID) // until its write has succeeded
 	switch {
 	case d.Enrollment != e.ID:
 		return Answer{}, ErrOtherEnrollment
 	case d.Status == schema.Revoked, d.Status.Left():
 		return Answer{}, ErrRevoked
 	}
+	i.known.remove(d.ID) // until its write has succeeded
 	policy, told, err := i.policies(ctx, d, e)
 	if err != nil {
 		return Answer{}, err

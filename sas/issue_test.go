@@ -274,6 +274,24 @@ func TestRenewalCostsOneWrite(t *testing.T) {
 	}
 }
 
+// TestProofOfAnotherEnrollmentCostsNoRenewalMore: whoever has the key of another enrollment asks for the device.
+func TestProofOfAnotherEnrollmentCostsNoRenewalMore(t *testing.T) {
+	var requests recorder
+	y := newFixture(t, &requests)
+	y.mustIssue("pump-7")
+	y.mustIssue("pump-7") // it is noted until when the device may write
+	other := y.enrollment
+	other.ID = "plant2"
+	if _, err := y.issuer.Issue(t.Context(), "pump-7", other); !errors.Is(err, sas.ErrOtherEnrollment) {
+		t.Errorf("another enrollment: %v", err)
+	}
+	requests = nil
+	y.mustIssue("pump-7")
+	if !slices.Equal(requests, []string{"PUT"}) {
+		t.Errorf("a renewal costs %v", requests)
+	}
+}
+
 // Thousands of devices may boot at once. The record is inserted with the first token, not replaced.
 func TestFirstTokenCostsOneReadAndThreeInserts(t *testing.T) {
 	var requests recorder

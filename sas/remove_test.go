@@ -65,6 +65,20 @@ func TestRemovedDeviceRegistersAgainAsNew(t *testing.T) {
 	}
 }
 
+// TestRemovedDeviceRegistersInAnotherEnrollmentAtOnce, also at an issuer that knows its former record.
+func TestRemovedDeviceRegistersInAnotherEnrollmentAtOnce(t *testing.T) {
+	y := newFixture(t, nil)
+	policies, issuer := y.fleetOf("other")
+	must.Have(issuer.Issue(t.Context(), "pump-7", y.enrollment))(t)
+	must.Succeed(t, policies.Remove(t.Context(), must.Have(y.registry.Get(t.Context(), "pump-7"))(t)))
+	must.Succeed(t, y.registry.Left(t.Context(), "pump-7", schema.Erased))
+	y.enrollment.ID = "plant2"
+	must.Have(y.registry.Register(t.Context(), sas.FirstContact("pump-7", y.enrollment, time.Now())))(t)
+	if _, err := issuer.Issue(t.Context(), "pump-7", y.enrollment); err != nil {
+		t.Errorf("with its new key it gets %v", err)
+	}
+}
+
 // TestADeviceThatComesBackKeepsItsWatermarks, which retention has raised after its removal had read them: pipelines
 // would make days again whose rows are gone.
 func TestADeviceThatComesBackKeepsItsWatermarks(t *testing.T) {
