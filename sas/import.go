@@ -89,7 +89,7 @@ func (r Registry) WouldImport(ctx context.Context, e schema.Enrollment, v Delive
 		if err := r.checkOwner(ctx, e, v.Device); err != nil {
 			return "", err
 		}
-		return Added, v.checkNew(e)
+		return Added, cmp.Or(v.checkNew(e), v.checkRemoved(stored, e))
 	}
 	if err != nil {
 		return "", err
@@ -124,12 +124,23 @@ func (v Delivery) checkNew(e schema.Enrollment) error {
 	return nil
 }
 
+// checkRemoved returns why a removed device cannot be registered again.
+func (v Delivery) checkRemoved(stored schema.Device, e schema.Enrollment) error {
+	if _, err := rejoined(stored, v.record(e, time.Now())); err != nil {
+		return refused("%v", err)
+	}
+	return nil
+}
+
 // add registers a device, which may register itself at the same time.
 func (r Registry) add(ctx context.Context, e schema.Enrollment, v Delivery) (schema.Device, Outcome, error) {
 	if err := v.checkNew(e); err != nil {
 		return schema.Device{}, "", err
 	}
 	stored, err := r.Register(ctx, v.record(e, time.Now()))
+	if errors.Is(err, ErrElsewhere) {
+		err = v.checkRemoved(stored, e)
+	}
 	if err != nil {
 		return stored, "", err
 	}

@@ -98,6 +98,15 @@ func (r Registry) Left(ctx context.Context, id schema.DeviceID, to schema.Status
 // rejoin registers a removed device again, on the version of its record that was read. Where its data is kept it gets
 // its old place, so that its outputs continue and no reading is folded twice.
 func (r Registry) rejoin(ctx context.Context, old, d schema.Device) (schema.Device, error) {
+	d, err := rejoined(old, d)
+	if err == nil {
+		err = r.replace(ctx, &d)
+	}
+	return d, err
+}
+
+// rejoined returns the record of a removed device that registers again.
+func rejoined(old, d schema.Device) (schema.Device, error) {
 	d.Change, d.ETag = old.Change, old.ETag
 	if old.Status == schema.Removed {
 		if slices.Contains(old.Former, d.Tenant) {
@@ -108,6 +117,5 @@ func (r Registry) rejoin(ctx context.Context, old, d schema.Device) (schema.Devi
 		}
 		d.Month, d.Former, d.Kept = old.Month, old.Former, old.Kept
 	}
-	err := r.replace(ctx, &d)
-	return d, err
+	return d, nil
 }

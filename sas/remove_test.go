@@ -151,6 +151,14 @@ func TestRemovedDeviceCannotTakeItsDataElsewhere(t *testing.T) {
 	if _, err := issuer.Issue(t.Context(), "pump-7", other); !errors.Is(err, sas.ErrElsewhere) {
 		t.Errorf("as a device of another tenant: %v", err)
 	}
+	delivery := sas.Delivery{Device: "pump-7", Tenant: "fabrikam"} // a file goes on with its next line
+	_, _, imported := y.registry.Import(t.Context(), y.enrollment, delivery)
+	_, would := y.registry.WouldImport(t.Context(), y.enrollment, delivery)
+	for _, err := range []error{imported, would} {
+		if _, refused := errors.AsType[*sas.RefusedError](err); !refused {
+			t.Errorf("imported for another tenant: %v", err)
+		}
+	}
 	d.Status = schema.Removed
 	must.Succeed(t, policies.Remove(t.Context(), d))
 	must.Succeed(t, y.registry.Left(t.Context(), "pump-7", schema.Erased))
