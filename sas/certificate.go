@@ -47,9 +47,13 @@ func (i *Issuer) AuthenticateCertificate(ctx context.Context, device schema.Devi
 	})
 }
 
+// maxChain bounds how many certificates a client may send, since each may cost a check of a signature for each request,
+// before anything is known about the client.
+const maxChain = 8
+
 // verify returns why no authority vouches for the first certificate of a chain.
 func (i *Issuer) verify(chain []*x509.Certificate, now time.Time) error {
-	if len(chain) == 0 || i.Authorities == nil {
+	if len(chain) == 0 || len(chain) > maxChain || i.Authorities == nil {
 		return ErrCertificate
 	}
 	between := x509.NewCertPool()

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -53,6 +54,15 @@ func TestCertificateProvesItsOwnDeviceAlone(t *testing.T) {
 		y.issuer.Authorities = nil
 		if _, err := y.issuer.AuthenticateCertificate(t.Context(), "pump-7", chain); !errors.Is(err, sas.ErrCertificate) {
 			t.Errorf("%s, without authorities: %v", name, err)
+		}
+	}
+	y.issuer.Authorities = func() *x509.CertPool { return pool }
+	long := append([]*x509.Certificate{below.Sign(t, "pump-7", "plant1").Leaf, below.Certificate},
+		slices.Repeat(only(theirs), 6)...)
+	for n, want := range map[int]error{len(long): nil, len(long) + 1: sas.ErrCertificate} {
+		chain := append(slices.Clone(long), only(theirs)...)[:n]
+		if _, err := y.issuer.AuthenticateCertificate(t.Context(), "pump-7", chain); !errors.Is(err, want) {
+			t.Errorf("%d certificates: %v", n, err)
 		}
 	}
 	y.issuer.Authorities, y.enrollment.Disabled = func() *x509.CertPool { return pool }, true
