@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"furrow/tables/local/internal/store"
 	"furrow/tables/shares"
 )
 
@@ -95,6 +96,9 @@ func (s *Server) Serve(ctx context.Context, all ...Listeners) error {
 	running.Go(func() { s.queue.Sweep(ctx, s.config.Log) })
 	running.Go(func() { s.store.Room.Keep(ctx, keepRoom) })
 	running.Go(func() { s.store.Reclaim(ctx, keepRoom) })
+	if p, ok := s.fs.(*private); ok {
+		running.Go(func() { store.Regularly(ctx, keepRoom, p.endIfMoved(stop)) })
+	}
 	for _, one := range []struct {
 		on func(Listeners) net.Listener
 		by http.Handler

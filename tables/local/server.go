@@ -70,7 +70,7 @@ func Open(c Config) (*Server, error) {
 	if c.Memory {
 		return openOn(vfs.NewMem(), c)
 	}
-	s, err := openOn(private{vfs.Default}, c)
+	s, err := openOn(&private{FS: vfs.Default, dir: c.Dir}, c)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +95,12 @@ func openOn(fs vfs.FS, c Config) (*Server, error) {
 	}
 	if err := makeDir(c.Dir); err != nil {
 		return nil, err
+	}
+	if p, ok := fs.(*private); ok {
+		var err error
+		if p.was, err = os.Stat(c.Dir); err != nil {
+			return nil, err
+		}
 	}
 	s := &Server{config: c, fs: fs, bodies: wire.NewBodies()}
 	if c.AzureLimits {
