@@ -116,16 +116,20 @@ func hurry(t *testing.T, file string) {
 func tourShows() map[string][]string {
 	return map[string][]string{
 		"temperatures": {"stuck sensor", "silence", `,Temprature,\d`, `XYZ-23443,.*,temperature,6\d`,
-			`Temprature,\d+,temperature,\d+,renamed`, "CustomerId,Microsoft,,,ignored", "microsoft-wall"},
+			`Temprature,\d+,temperature,\d+,renamed`, "CustomerId,Microsoft,,,ignored", "microsoft-wall",
+			`"no reading for 3m, `},
 		"kitchens": {"too hot", "silence", "stuck sensor", ",data_oilProbeTemp,3", ",oilProbeTemp,3",
 			"class.*Fryer", ",powerCycleID,213876154", "leftMenuItemString,MANUAL", ",1[0-9]+,",
 			`data_oilProbeTemp,118.9,oilProbeTemp,118.9,renamed`, "data_menu_0,MANUAL,menu_0,MANUAL,renamed",
-			`,(queued|received|succeeded|expired),"\{""setpoint"":325\}",.*,rule overheating,`},
+			`,(queued|received|succeeded|expired),"\{""setpoint"":325\}",.*,rule overheating,`,
+			`"no reading for 90s, `},
 		"oil": {"bad quality", "too hot", "stuck sensor", "silence", ",vibration,", ",rpm,1", "long: tagName, value",
 			`temperature,[\d.]+,temperature,[\d.]+,kept`, "quality,true,,,quality",
-			`,(queued|received|succeeded|expired),"\{""rpm"":900\}",.*,rule overheating,`},
+			`,(queued|received|succeeded|expired),"\{""rpm"":900\}",.*,rule overheating,`,
+			`"no reading for 15s, `},
 		"bottles": {"dose missed", "left open", "silence", "Cordrazine", ",action,,opened,", ",action,,closed,",
-			",number_of_pills,", "user_id,user1024,,,ignored", `pills_taken,\d+,\d+`},
-		"ground": {"warming", "stuck sensor", "silence", ",temperature_10cm,", "per_hour", "ground-1,.*,temperature_50cm,"},
+			",number_of_pills,", "user_id,user1024,,,ignored", `pills_taken,\d+,\d+`, `"no reading for 1h, `},
+		"ground": {"warming", "stuck sensor", "silence", ",temperature_10cm,", "per_hour",
+			"ground-1,.*,temperature_50cm,", `"no reading for 3h, `},
 	}
 }
