@@ -66,7 +66,7 @@ func (l commandLine) values(name string) (all []string) {
 }
 
 // checkArguments compares the number of arguments with the usage of the command, such as "FROM TO", "[FILE]" or
-// "DEVICE...".
+// "DEVICE...". An empty argument is mostly a variable of a script that is not set.
 func checkArguments(c *cli.Context) error {
 	form, usage, n := c.Command.HelpName+" "+c.Command.ArgsUsage, strings.Fields(c.Command.ArgsUsage), c.NArg()
 	for _, word := range usage[min(n, len(usage)):] {
@@ -79,6 +79,9 @@ func checkArguments(c *cli.Context) error {
 		return usagef(c, "%s takes no arguments; %q is one", c.Command.HelpName, extra)
 	case n > len(usage) && !strings.Contains(form, "..."):
 		return usagef(c, "%q is one argument too many: %s", extra, form)
+	}
+	if i := slices.Index(c.Args().Slice(), ""); i >= 0 {
+		return usagef(c, "the %s is empty: %s", strings.Trim(usage[min(i, len(usage)-1)], "[.]"), form)
 	}
 	return nil
 }

@@ -51,3 +51,22 @@ func TestPortAloneSuggestsAnAddress(t *testing.T) {
 		refused(t, exitUsage, "did you mean 127.0.0.1:24080", "up --storage "+t.TempDir()+" --storage-port 0 "+flags)
 	}
 }
+
+// TestEmptyWordsAreRefused because a script whose variable is not set would otherwise get what the default gives.
+func TestEmptyWordsAreRefused(t *testing.T) {
+	t.Parallel()
+	for line, says := range map[string]string{
+		"archive download --tenant contoso": "the DIR is empty: furrow archive download DIR",
+		"backup":                            "the DIR is empty",
+		"config check":                      "the FILE is empty",
+		"config init":                       "the FILE is empty",
+		"copy furrow-data":                  "the TO is empty",
+		"device remove pump-7":              "the ID is empty",
+		"restore":                           "the DIR is empty",
+		"query pump-7 --from":               "--from is empty",
+		"archive verify --from":             "--from is empty",
+		"rejects --to":                      "--to is empty",
+	} {
+		refused(t, exitUsage, says, line, "")
+	}
+}

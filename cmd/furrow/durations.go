@@ -71,6 +71,11 @@ func withDefaultText(text string, f *cli.GenericFlag) *cli.GenericFlag {
 
 // spanOf is parseSpan for the flags of a command.
 func spanOf(c *cli.Context, from, to string, last time.Duration) (query.Span, error) {
+	for _, flag := range []string{"from", "to"} {
+		if c.IsSet(flag) && c.String(flag) == "" {
+			return query.Span{}, usagef(c, "--%s is empty", flag)
+		}
+	}
 	span, err := parseSpan(from, to, last, time.Now())
 	if err != nil {
 		err = usagef(c, "%v", err)
