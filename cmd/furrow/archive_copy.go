@@ -24,7 +24,7 @@ with --every: it copies what is new, and deletes what the tables no longer have.
 after the other. What furrow device remove --data erases leaves the copy with the next run.` + examples(
 			"archive copy --tenant contoso --token 30d", "archive copy --tenant contoso --every 1h"),
 		Flags: append(fleetFlags(),
-			&cli.StringFlag{Name: "tenant", Required: true, Usage: "Tables of `TENANT`"},
+			&cli.StringFlag{Name: "tenant", Usage: "Tables of `TENANT`"},
 			&cli.StringFlag{Name: "container", DefaultText: "named after the tenant's hash", Usage: "`NAME` of the container"},
 			durationFlag("every", 0, time.Minute, "Repeat after `DURATION`, until SIGINT or SIGTERM"),
 			durationFlag("token", 0, time.Minute, "Print the container's URL with a token that only reads, for `DURATION`; "+
@@ -45,6 +45,9 @@ type archiveCopyLine struct {
 }
 
 func archiveCopy(c *cli.Context) error {
+	if !c.IsSet("tenant") {
+		return usagef(c, "--tenant is required: a copy has the tables of one tenant")
+	}
 	has, scope, f, err := openArchive(c)
 	if err != nil {
 		return err

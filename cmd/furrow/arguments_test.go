@@ -70,3 +70,22 @@ func TestEmptyWordsAreRefused(t *testing.T) {
 		refused(t, exitUsage, says, line, "")
 	}
 }
+
+// TestNoFlagIsRequiredByTheLibrary, which would print the whole help to standard output and exit with 1.
+func TestNoFlagIsRequiredByTheLibrary(t *testing.T) {
+	t.Parallel()
+	var look func(path string, all []*cli.Command)
+	look = func(path string, all []*cli.Command) {
+		for _, c := range all {
+			for _, flag := range c.Flags {
+				if required, ok := flag.(cli.RequiredFlag); ok && required.IsRequired() {
+					t.Errorf("%s %s: --%s", path, c.Name, flag.Names()[0])
+				}
+			}
+			look(path+" "+c.Name, c.Subcommands)
+		}
+	}
+	look("furrow", newApp(nil, nil, nil).Commands)
+	refused(t, exitUsage, "--tenant is required", "archive copy")
+	refused(t, exitUsage, "--devices is required", "estimate --sensors 6")
+}

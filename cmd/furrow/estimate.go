@@ -29,7 +29,7 @@ interval than a minute are taken to state it, and to keep it: runs look only at 
 			"estimate --devices 50000 --every 5m --tenants 40 --months 24 --config furrow.yaml",
 			"estimate --devices 50000 --every 5m --fresh 10m"),
 		Flags: []cli.Flag{
-			&cli.IntFlag{Name: "devices", Required: true, Usage: "`NUMBER` of devices"},
+			&cli.IntFlag{Name: "devices", Usage: "`NUMBER` of devices"},
 			durationFlag("every", time.Minute, 100*time.Millisecond, "`TIME` between two readings of a device"),
 			&cli.IntFlag{Name: "at-once", Value: 1, Usage: "`NUMBER` of readings that a device sends in one transaction"},
 			durationFlagUpTo("life", defaultLife, time.Minute, schema.MaxLife, "`TIME` for which a token is valid"),
@@ -45,6 +45,9 @@ interval than a minute are taken to state it, and to keep it: runs look only at 
 }
 
 func showEstimate(c *cli.Context) error {
+	if !c.IsSet("devices") {
+		return usagef(c, "--devices is required: how many devices the fleet has")
+	}
 	if err := cmp.Or(between(c, 1, 100_000_000, "devices"), between(c, 1, 1000, "sensors"), between(c, 1, 100, "at-once"),
 		between(c, 1, 100_000, "tenants"), between(c, 1, 1200, "months")); err != nil {
 		return err
