@@ -135,7 +135,7 @@ func TestBackupErrorsSayWhatToDo(t *testing.T) {
 		"backup a b":                        "too many: furrow backup DIR",
 		"restore":                           "name the DIR",
 		"restore " + empty:                  "not a complete backup",
-		"restore /no/where":                 "not a complete backup",
+		"restore /no/where":                 "there is no such directory",
 		"backup /tmp/x --storage " + empty:  "not a storage directory",
 		"backup /tmp/x --storage /no/where": "no storage serves it",
 		"restore /tmp/x --storage https://contoso.table.core.windows.net":    "the directory to make",

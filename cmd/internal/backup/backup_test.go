@@ -101,6 +101,36 @@ func TestNothingIsOverwritten(t *testing.T) {
 	}
 }
 
+// TestFailedBackupLeavesAnEmptyDirectoryAsItWas: it may be a disk that is mounted there, or have another owner.
+func TestFailedBackupLeavesAnEmptyDirectoryAsItWas(t *testing.T) {
+	dir := t.TempDir()
+	before := must.Have(os.Stat(dir))(t)
+	if _, err := Take(dir, bytes.NewReader(archive(t, time.Now())[:2000]), storage(t), nil); err == nil {
+		t.Error("a backup of half an archive")
+	}
+	if after, err := os.Stat(dir); err != nil || !os.SameFile(before, after) {
+		t.Error("the directory was removed:", err)
+	} else if all := must.Have(os.ReadDir(dir))(t); len(all) != 0 {
+		t.Errorf("it has %v", all)
+	}
+}
+
+// TestTwoBackupsToOneDirectoryAtOnceLeaveOne: the second one begins before the first has written a file.
+func TestTwoBackupsToOneDirectoryAtOnceLeaveOne(t *testing.T) {
+	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), "new")} {
+		all := archive(t, time.Now())
+		begins := readerFunc(func([]byte) (int, error) {
+			if _, err := Take(dir, bytes.NewReader(all), storage(t), nil); err == nil ||
+				!strings.Contains(err.Error(), "exists already") {
+				t.Error("the second one:", err)
+			}
+			return 0, io.EOF
+		})
+		must.Have(Take(dir, io.MultiReader(begins, bytes.NewReader(all)), storage(t), nil))(t)
+		must.Have(Restore(dir, filepath.Join(t.TempDir(), "restored"), asItIs, noPreparation))(t)
+	}
+}
+
 // TestKilledBackupIsNone takes away what a backup writes last, one file more each time.
 func TestKilledBackupIsNone(t *testing.T) {
 	dir, m := take(t)

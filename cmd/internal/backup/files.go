@@ -12,18 +12,36 @@ import (
 	"runtime"
 )
 
-// makeEmpty creates dir and its parents. It refuses a directory that has anything in it.
-func makeEmpty(dir string) error {
+// makeEmpty creates dir and its parents, unless it is there, and begins the manifest in it. It refuses a directory that
+// has anything in it, and one that another process has begun to fill. undo leaves what was there before.
+func makeEmpty(dir string) (undo func() error, err error) {
+	_, absent := os.Stat(dir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
+		return nil, err
 	}
-	switch empty, err := isEmpty(dir); {
-	case err != nil:
-		return err
-	case !empty:
-		return fmt.Errorf("%s exists already, and nothing is overwritten: name another directory, or remove it", dir)
+	empty, err := isEmpty(dir)
+	if err == nil && empty {
+		var begun *os.File
+		if begun, err = os.OpenFile(newManifest(dir), os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600); err == nil {
+			err = begun.Close()
+		}
 	}
-	return nil
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrExist):
+		return nil, err
+	case err != nil || !empty:
+		return nil, fmt.Errorf("%s exists already, and nothing is overwritten: name another directory, or remove it",
+			dir)
+	case absent != nil:
+		return func() error { return os.RemoveAll(dir) }, nil
+	}
+	return func() error {
+		all, err := os.ReadDir(dir)
+		for _, e := range all {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+		}
+		return err
+	}, nil
 }
 
 // isEmpty reports whether nothing is in a directory, or there is none.

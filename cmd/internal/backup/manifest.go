@@ -50,6 +50,9 @@ var ErrIncomplete = errors.New("it is not a complete backup")
 // Read reads the manifest of a backup. Without one it fails with ErrIncomplete.
 func Read(dir string) (m Manifest, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, manifestFile))
+	if _, none := os.Stat(dir); errors.Is(none, fs.ErrNotExist) {
+		return m, fmt.Errorf("%s: there is no such directory", dir)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, fmt.Errorf("%s: %w: it has no %s, which is written last", dir, ErrIncomplete, manifestFile)
 	}
@@ -73,20 +76,22 @@ func Read(dir string) (m Manifest, err error) {
 	return m, nil
 }
 
+// newManifest returns the name of the manifest of an unfinished backup. Whoever creates it fills the directory.
+func newManifest(dir string) string { return filepath.Join(dir, manifestFile+".new") }
+
 // write stores the manifest, durably and at once.
 func (m Manifest) write(dir string) error {
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return err
 	}
-	name := filepath.Join(dir, manifestFile)
-	f, err := os.OpenFile(name+".new", os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
+	f, err := os.OpenFile(newManifest(dir), os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(append(text, '\n'))
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(name+".new", name)
+		err = os.Rename(newManifest(dir), filepath.Join(dir, manifestFile))
 	}
 	if err == nil {
 		err = syncDir(dir)

@@ -21,15 +21,21 @@ func Restore(
 	if err != nil {
 		return m, err
 	}
-	if empty, err := isEmpty(to); err != nil || !empty {
-		return m, errors.Join(err, fmt.Errorf("%s exists already, and restoring overwrites nothing: move it away first, "+
-			"or name another directory", to))
+	if empty, err := isEmpty(to); err != nil {
+		return m, err
+	} else if !empty {
+		return m, fmt.Errorf("%s exists already, and restoring overwrites nothing: move it away first, or name "+
+			"another directory", to)
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return m, err
 	}
 	if err := removeUnfinished(filepath.Dir(to)); err != nil {
 		return m, err
+	}
+	if err := os.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) { // such as a disk that is mounted there
+		return m, fmt.Errorf("the empty directory cannot be replaced: %w; name one in it, such as %s", err,
+			filepath.Join(to, "data"))
 	}
 	dir, done, err := makeUnfinished(filepath.Dir(to))
 	if err != nil {
@@ -40,7 +46,7 @@ func Restore(
 		err = prepare(dir)
 	}
 	if err == nil {
-		err = replaceEmpty(dir, to)
+		err = os.Rename(dir, to)
 	}
 	if err != nil {
 		return m, errors.Join(err, os.RemoveAll(dir))
@@ -61,12 +67,4 @@ func (m Manifest) restore(from, dir string, read func(io.Reader) io.Reader) erro
 		}
 	}
 	return syncFolders(dir)
-}
-
-// replaceEmpty gives dir the name to, which may be that of an empty directory.
-func replaceEmpty(dir, to string) error {
-	if err := os.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return os.Rename(dir, to)
 }

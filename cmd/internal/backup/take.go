@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 )
@@ -15,7 +14,8 @@ import (
 // of own, which are names in the storage directory. Storage is empty where another machine has that directory. After an
 // error, nothing is left. A process that is killed leaves a directory that is not a complete backup.
 func Take(dir string, from io.Reader, storage string, own []string) (m Manifest, err error) {
-	if err := makeEmpty(dir); err != nil {
+	undo, err := makeEmpty(dir)
+	if err != nil {
 		return m, err
 	}
 	m.Version = version
@@ -38,7 +38,7 @@ func Take(dir string, from io.Reader, storage string, own []string) (m Manifest,
 		err = m.write(dir)
 	}
 	if err != nil {
-		return m, errors.Join(fmt.Errorf("backup %s: %w", dir, err), os.RemoveAll(dir))
+		return m, errors.Join(fmt.Errorf("backup %s: %w", dir, err), undo())
 	}
 	return m, syncDir(filepath.Dir(dir))
 }
