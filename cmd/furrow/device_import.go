@@ -117,7 +117,7 @@ type importNotes struct {
 }
 
 func newNotes(c *cli.Context) (*importNotes, error) {
-	file, err := createJSON(c.String("errors"))
+	file, err := createJSON(c, "errors", os.O_TRUNC)
 	return &importNotes{c: c, file: file}, err
 }
 

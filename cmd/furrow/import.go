@@ -39,8 +39,8 @@ and rows of the future, are reported by number and skipped.` + examples(
 				&cli.StringFlag{Name: "errors", Usage: "Write all problems to `FILE` as lines of JSON"},
 				&cli.StringFlag{Name: "conflicts", Usage: "Write rows that are stored with other values to `FILE` as lines of " +
 					"JSON, with both values"},
-				&cli.StringFlag{Name: "registered", Usage: "Write the IDs of the devices that are registered to `FILE`, for " +
-					"furrow device remove --file"},
+				&cli.StringFlag{Name: "registered", Usage: "Append the IDs of the devices that are registered to " +
+					"`FILE`, for furrow device remove --file"},
 				&cli.IntFlag{Name: "workers", Value: 16, Usage: "`NUMBER` of devices that are written at the same time"},
 				jsonFlag())...),
 		Action: stoppable(importHistory),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -47,6 +48,9 @@ func columnsOf(c *cli.Context) (r readings.Columns, err error) {
 	r = readings.Columns{Device: c.String("device-column"), Time: words(c.String("time-column")),
 		Sensor: words(c.String("sensor-column")), Value: c.String("value-column"), Sensors: words(c.String("columns")),
 		File: tabular.Options{Encoding: c.String("encoding"), Skip: c.Int("skip"), Header: words(c.String("header"))}}
+	if err := between(c, 0, math.MaxInt, "skip"); err != nil {
+		return r, err
+	}
 	if r.Format, err = parsed(c, "time-format", times.Named); err != nil {
 		return r, err
 	}

@@ -123,24 +123,34 @@ type jsonFile struct {
 	err  error
 }
 
-// createJSON creates the file that a flag names; nil if it names none.
-func createJSON(name string) (*jsonFile, error) {
+// createJSON opens the file that a flag names, which must not be the one that is read; nil if it names none. What the
+// file has is replaced, or stays with os.O_APPEND.
+func createJSON(c *cli.Context, flag string, how int) (*jsonFile, error) {
+	name := c.String(flag)
 	if name == "" {
 		return nil, nil
 	}
-	file, err := os.Create(name)
+	written, err := os.Stat(name)
+	if read, _ := os.Stat(c.Args().First()); err == nil && os.SameFile(read, written) {
+		return nil, usagef(c, "--%s %s is the file that is read: name another one", flag, name)
+	}
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|how, 0o666)
 	return &jsonFile{file: file, out: bufio.NewWriter(file)}, err
 }
 
 func newImportFiles(c *cli.Context) (f *importFiles, err error) {
 	f = &importFiles{c: c}
-	for flag, into := range map[string]**jsonFile{"errors": &f.problems, "conflicts": &f.conflicts,
-		"registered": &f.list} {
-		file, err := createJSON(c.String(flag))
+	for _, one := range []struct {
+		into **jsonFile
+		flag string
+		how  int
+	}{{&f.problems, "errors", os.O_TRUNC}, {&f.conflicts, "conflicts", os.O_TRUNC},
+		{&f.list, "registered", os.O_APPEND}} { // an import that is run again does not register devices again
+		file, err := createJSON(c, one.flag, one.how)
 		if err != nil {
 			return nil, errors.Join(err, f.close())
 		}
-		*into = file
+		*one.into = file
 	}
 	return f, nil
 }
@@ -162,7 +172,7 @@ func (f *importFiles) clash(found history.Conflict) { f.conflicts.write(found) }
 func (f *importFiles) register(device schema.DeviceID) {
 	f.registered = append(f.registered, device)
 	if f.list != nil && !f.c.Bool("dry-run") {
-		_, err := fmt.Fprintln(f.list.out, device)
+		_, err := fmt.Fprintln(f.list.file, device) // at once, as a process may be killed
 		f.list.err = errors.Join(f.list.err, err)
 	}
 }

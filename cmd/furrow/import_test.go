@@ -85,6 +85,41 @@ func TestAnImportAsksOrRefusesAndCanBeTakenBack(t *testing.T) {
 	f.refused(exitFailed, `no device "1": the fleet has no devices`, "query", "1", "--raw", "--last", "1d")
 }
 
+// TestFileThatIsImportedIsNotOverwritten by a flag that names it, too.
+func TestFileThatIsImportedIsNotOverwritten(t *testing.T) {
+	f := newFixture(t)
+	inEmptyDirectory(t)
+	f.must("enrollment add plant1 --tenant acme")
+	text := "device,time,temp\nd1,2025-03-01T00:00:00Z,1\n"
+	writeFile(t, "a.csv", text)
+	must(t, os.Symlink("a.csv", "b.csv"))
+	for _, line := range []string{"import a.csv --errors", "import a.csv --conflicts", "import a.csv --registered",
+		"device import a.csv --errors"} {
+		for _, name := range []string{"a.csv", "./a.csv", "b.csv"} {
+			f.refused(exitUsage, name+" is the file that is read", line, name)
+		}
+	}
+	if got, err := os.ReadFile("a.csv"); err != nil || string(got) != text {
+		t.Errorf("it has %q, %v", got, err)
+	}
+}
+
+// TestRepeatedImportKeepsTheListOfRegisteredDevices, or what an import that was stopped has registered could not be
+// taken back.
+func TestRepeatedImportKeepsTheListOfRegisteredDevices(t *testing.T) {
+	f := newFixture(t)
+	inEmptyDirectory(t)
+	f.must("enrollment add plant1 --tenant acme")
+	writeFile(t, "a.csv", "device,time,temp\nd1,2025-03-01T00:00:00Z,1\n")
+	writeFile(t, "b.csv", "device,time,temp\nd1,2025-03-01T00:00:00Z,1\nd2,2025-03-01T00:00:00Z,2\n")
+	for _, line := range []string{"import a.csv", "import b.csv", "import b.csv", "import b.csv --dry-run"} {
+		f.must(line + " --registered new.txt")
+	}
+	if got, err := os.ReadFile("new.txt"); err != nil || string(got) != "d1\nd2\n" {
+		t.Errorf("it has %q, %v", got, err)
+	}
+}
+
 // TestConflictsAreListedAndNotWritten imports a row with its key twice, with other values.
 func TestConflictsAreListedAndNotWritten(t *testing.T) {
 	f := newFixture(t)
