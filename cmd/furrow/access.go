@@ -93,7 +93,7 @@ func accessAdd(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := openStorage(c)
+	s, err := openFleetStorage(c)
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func changeAccess(c *cli.Context, what string, change func(context.Context, acce
 	if err != nil {
 		return err
 	}
-	s, err := openStorage(c)
+	s, err := openFleetStorage(c)
 	if err != nil {
 		return err
 	}

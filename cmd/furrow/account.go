@@ -54,6 +54,16 @@ func namesOf(c *cli.Context) (schema.Names, error) {
 	return names, nil
 }
 
+// openFleetStorage is openStorage for changes of the fleet there. It refuses the destination of an unfinished copy, as
+// the next pass of the copy would delete what is written there, and a layout that this program does not know.
+func openFleetStorage(c *cli.Context) (*stores, error) {
+	s, err := openStorage(c)
+	if err != nil {
+		return nil, err
+	}
+	return s, schema.CheckLayout(c.Context, s.Tables.Table(s.Names.Fleet()))
+}
+
 // openStorage makes clients for the storage that the flags name. It sends nothing yet.
 func openStorage(c *cli.Context, hooks ...roles.Hooks) (*stores, error) {
 	return openStorageAt(c, nil, storagesOf(c)[0], "--storage", hooks...)

@@ -60,7 +60,7 @@ func configApply(c *cli.Context) error {
 		}
 		return err
 	}
-	s, err := openStorage(c)
+	s, err := openFleetStorage(c)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func configRollback(c *cli.Context) error {
 	if !is {
 		return usagef(c, "name the GENERATION to go back to; 'furrow config history' lists them")
 	}
-	s, err := openStorage(c)
+	s, err := openFleetStorage(c)
 	if err != nil {
 		return err
 	}

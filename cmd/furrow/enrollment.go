@@ -47,11 +47,11 @@ type deviceAdmin struct {
 
 // openDeviceAdmin opens the storage that the flags name. Keys stay sealed: see unseal.
 func openDeviceAdmin(c *cli.Context) (*deviceAdmin, error) {
-	s, err := openStorage(c)
+	s, err := openFleetStorage(c)
 	if err != nil {
 		return nil, err
 	}
-	return newDeviceAdmin(c, s), schema.CheckLayout(c.Context, s.Tables.Table(s.Names.Fleet()))
+	return newDeviceAdmin(c, s), nil
 }
 
 func newDeviceAdmin(c *cli.Context, s *stores) *deviceAdmin {

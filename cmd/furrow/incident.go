@@ -152,7 +152,7 @@ func namedIncident(c *cli.Context) (*stores, query.Incident, error) {
 	if err != nil {
 		return nil, query.Incident{}, err
 	}
-	s, err := openStorage(c)
+	s, err := openFleetStorage(c)
 	if err != nil {
 		return nil, query.Incident{}, err
 	}

@@ -73,7 +73,7 @@ func muteAdd(c *cli.Context) error {
 	if m.Matches() == "" {
 		return usagef(c, "say which incidents: --tenant, --rule, --site, --device or --label")
 	}
-	s, err := openStorage(c)
+	s, err := openFleetStorage(c)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func muteLineOf(m schema.Mute) muteLine {
 }
 
 func muteRemove(c *cli.Context) error {
-	s, err := openStorage(c)
+	s, err := openFleetStorage(c)
 	if err != nil {
 		return err
 	}
