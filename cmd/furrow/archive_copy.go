@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -44,15 +45,23 @@ type archiveCopyLine struct {
 	URL       string        `json:"url,omitempty"`
 }
 
+// containerName is Azure's rule for containers, without that for their length.
+var containerName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
 func archiveCopy(c *cli.Context) error {
 	if !c.IsSet("tenant") {
 		return usagef(c, "--tenant is required: a copy has the tables of one tenant")
+	}
+	name := c.String("container")
+	if c.IsSet("container") && (len(name) < 3 || len(name) > 63 || !containerName.MatchString(name)) {
+		return usagef(c, "--container %q: a name has 3 to 63 small letters, digits and single hyphens between them",
+			name)
 	}
 	has, scope, f, err := openArchive(c)
 	if err != nil {
 		return err
 	}
-	line := archiveCopyLine{Tenant: scope.tenant, Container: c.String("container")}
+	line := archiveCopyLine{Tenant: scope.tenant, Container: name}
 	if line.Container == "" {
 		sum := sha256.Sum256([]byte(scope.tenant.Key()))
 		line.Container = f.Names.Archive() + "-" + hex.EncodeToString(sum[:8])

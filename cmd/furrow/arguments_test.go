@@ -89,3 +89,15 @@ func TestNoFlagIsRequiredByTheLibrary(t *testing.T) {
 	refused(t, exitUsage, "--tenant is required", "archive copy")
 	refused(t, exitUsage, "--devices is required", "estimate --sensors 6")
 }
+
+// TestContainerNamesAreChecked before storage refuses them with a status alone.
+func TestContainerNamesAreChecked(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"", "x", "X Y", "two--hyphens", "-first", "last-", strings.Repeat("a-", 32) + "a"} {
+		refused(t, exitUsage, "a name has 3 to 63", "archive copy --tenant contoso --container", name)
+	}
+	for _, name := range []string{"abc", "for-contoso", strings.Repeat("a", 63)} {
+		refused(t, anyFailure, "no storage serves it", "archive copy --tenant contoso --storage /no/where",
+			"--container", name)
+	}
+}
