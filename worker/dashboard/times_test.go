@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -85,5 +86,29 @@ func TestAllOfTimeTakesFewOperations(t *testing.T) {
 	}
 	if asked < 40 {
 		t.Errorf("%d questions were asked", asked)
+	}
+}
+
+// TestTheLastDayIsADay: it ends with the last time that there is, and not in the year 10000, which JSON does not have.
+func TestTheLastDayIsADay(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, 4, Config{Loopback: true})
+	a, last := newArchive(f.Fixture), schema.DayOf(tables.MaxTicks)
+	a.add(t, a.table(t, "contoso", "readings"), last, 2, 0)
+	f.run(t, 4)
+	for _, target := range []string{"/v1/tenants/contoso/day?day=9999-12-31",
+		"/v1/tenants/contoso/summary?day=9999-12-31", "/v1/tenants/contoso/summary?day=9999-12-31&period=week",
+		"/v1/archive?tenant=contoso", "/v1/archive?tenant=contoso&to=9999-12-31T23:59:59Z"} {
+		w := f.get(target)
+		var is struct{ To time.Time }
+		if err := json.Unmarshal(w.Body.Bytes(), &is); err != nil || tables.TicksOf(is.To) != tables.MaxTicks {
+			t.Errorf("%s: %d %s: %v", target, w.Code, w.Body, err)
+		}
+	}
+	for _, target := range []string{"/tenants/contoso?day=9999-12-31", "/tenants/contoso/report?day=9999-12-31",
+		"/archive?tenant=contoso"} {
+		if w := f.get(target); w.Code != http.StatusOK || strings.Contains(w.Body.String(), "10000") {
+			t.Errorf("%s: %d %s", target, w.Code, w.Body)
+		}
 	}
 }

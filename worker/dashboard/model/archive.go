@@ -119,7 +119,7 @@ func (ar *Archives) read(ctx context.Context, q ArchiveQuery) (Archive, error) {
 	slices.SortStableFunc(out.Versions, func(a, b answers.ArchiveVersion) int { return b.At.Compare(a.At) })
 	out.Versions = out.Versions[:min(len(out.Versions), maxVersions)]
 	first, last := q.days(last)
-	out.From, out.To = first.Start().Time(), (last + 1).Start().Time()
+	out.From, out.To = first.Start().Time(), endOf(last).Time()
 	held, err := everywhere(ctx, ar.accounts, func(ctx context.Context, a *account) ([]archive.HeldDay, error) {
 		if len(found[a.number].tables) == 0 || first > last {
 			return nil, nil

@@ -85,9 +85,10 @@ func (cs *Charts) Day(ctx context.Context, q DayQuery) (Series, error) {
 	return out, err
 }
 
-func daySpan(d schema.Day) query.Span {
-	return query.Span{From: d.Start(), To: d.Start().Add(24 * time.Hour)}
-}
+func daySpan(d schema.Day) query.Span { return query.Span{From: d.Start(), To: endOf(d)} }
+
+// endOf returns when the next day begins. The last day ends with the last time, because JSON has no year 10000.
+func endOf(d schema.Day) tables.Ticks { return min((d + 1).Start(), tables.MaxTicks) }
 
 // day sums a tenant's day, or that of some devices of each month where the tenant is large. A device whose
 // rows are cut off by a page counts for as many hours as were read.

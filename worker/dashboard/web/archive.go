@@ -37,7 +37,7 @@ func (s *Site) archive(r *http.Request, p api.Archive) (Page, error) {
 func (p ArchivePage) From() string { return p.Answer.From.UTC().Format(time.DateOnly) }
 
 // Last returns the last of the days.
-func (p ArchivePage) Last() string { return p.Answer.To.AddDate(0, 0, -1).UTC().Format(time.DateOnly) }
+func (p ArchivePage) Last() string { return p.Answer.To.Add(-time.Second).UTC().Format(time.DateOnly) }
 
 // Before returns the address of the days before, if there are any.
 func (p ArchivePage) Before() string {

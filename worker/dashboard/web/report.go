@@ -18,7 +18,7 @@ func (p ReportPage) Sensor() string { return p.Summary.Sensor }
 
 // Heading names the period: 21 November 2026, 16 to 22 November 2026, or November 2026.
 func (p ReportPage) Heading() string {
-	from, last := p.Summary.From, p.Summary.To.AddDate(0, 0, -1)
+	from, last := p.Summary.From, p.Summary.To.Add(-time.Second)
 	switch p.Summary.Period {
 	case "month":
 		return from.Format("January 2006")
