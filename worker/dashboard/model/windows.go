@@ -91,7 +91,9 @@ func (fr *FleetRows) Windows(ctx context.Context, q FleetQuery) (Export, error) 
 	out := &Windows{Window: w.ask.Window.String(), Bounds: boundsOf(w.ask.Span, q.Limit),
 		Rows: []answers.SensorWindows{}}
 	next := func(last query.Bucket) string {
-		return cursor.mark(windowPlace{w.ask.Span, last.Start, last.Tenant, last.Device})
+		at, _ := fr.accounts.index.home(string(last.Device))
+		at.Tenant = last.Tenant
+		return cursor.mark(windowPlace{w.ask.Span, at.LatestPartition, last.Start, last.Device})
 	}
 	return paging[query.Bucket, answers.SensorWindows]{records: w.records(ctx), rows: w.ask.Rows, row: w.row(ctx),
 		next: next, full: w.where.over}.export(out), nil
@@ -122,11 +124,13 @@ type windowed struct {
 	after  windowPlace // the last window of the part before
 }
 
-// A windowPlace is a window of a device, and the span of the question. Without a device it is in front of all.
+// A windowPlace is a window of a device, and the span of the question. Without a device it is in front of all. The
+// tenant is the one that the device had then. It has the month because the device may be gone when the part after it
+// is asked for.
 type windowPlace struct {
 	query.Span
+	schema.LatestPartition
 	Start  tables.Ticks
-	Tenant schema.Tenant // that the device had then
 	Device schema.DeviceID
 }
 
@@ -195,14 +199,10 @@ func (w *windowed) records(ctx context.Context) iter.Seq2[query.Bucket, error] {
 	}
 }
 
-// homesAfter returns what follows the part before on its last day. Without its last device, which was removed, that is
-// everything.
+// homesAfter returns what follows the part before on its last day.
 func (w *windowed) homesAfter() (rest []home) {
-	at, _ := w.reader.accounts.index.home(string(w.after.Device))
-	at.Tenant = w.after.Tenant
 	for _, h := range w.homes {
-		at.account = h.account
-		switch h.compare(at) {
+		switch h.compare(located{w.after.LatestPartition, h.account}) {
 		case 0: // its devices come in the order of their IDs, whatever account they are in
 			rest = append(rest, h.from(string(w.after.Device)))
 		case 1:

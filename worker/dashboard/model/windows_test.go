@@ -126,6 +126,40 @@ func TestWindowsGoOn(t *testing.T) {
 	}
 }
 
+// TestWindowsGoOnWithoutTheirLastDevice: it is erased after the first part, and another dashboard, which never knew it,
+// is asked for the others. The rest of its tenant comes once all the same.
+func TestWindowsGoOnWithoutTheirLastDevice(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Grow(t, 24)
+	s := over(t, f)
+	look(t, s)
+	q := FleetQuery{From: time.Now().Add(-24 * time.Hour), To: time.Now().Add(24 * time.Hour), Window: "1d",
+		Part: Part{Limit: MaxRows}}
+	answer, err := s.FleetRows.Windows(t.Context(), q)
+	whole := rowsOf(t, answer, err)
+	q.Limit = len(whole) / 3
+	answer, err = s.FleetRows.Windows(t.Context(), q)
+	all := rowsOf(t, answer, err)
+	last := all[len(all)-1][:len("d0000")]
+	for _, name := range []string{f.Names.Devices(), f.Names.Fleet(), f.Names.Output("latest"),
+		f.Names.Output("rollups")} {
+		table := f.Client.Table(name)
+		for e, err := range table.Entities(t.Context(), tables.Query{}) {
+			must.Succeed(t, err)
+			if strings.Contains(e.PartitionKey+e.RowKey, last) {
+				must.Have(table.Do(t.Context(), tables.Delete(e.PartitionKey, e.RowKey, tables.AnyETag)))(t)
+			}
+		}
+	}
+	another := over(t, f)
+	look(t, another)
+	q.Limit, q.After = MaxRows, answer.Answer.Reach().Next
+	answer, err = another.FleetRows.Windows(t.Context(), q)
+	if all = append(all, rowsOf(t, answer, err)...); !slices.Equal(all, whole) || len(whole) < 24 {
+		t.Errorf("in parts %q, and the whole is %q", all, whole)
+	}
+}
+
 // TestPartsOfNewestValuesAreTheWhole has a limit of each size.
 func TestPartsOfNewestValuesAreTheWhole(t *testing.T) {
 	f := modeltest.New(t, azuretest.Local(t))
