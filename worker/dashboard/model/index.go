@@ -222,12 +222,12 @@ func (x *index) record(in uint16, r *schema.Device, surely bool) (changed bool) 
 	known := len(x.devices)
 	d := &x.devices[x.device(string(r.ID), r.Tenant, monthIn{in, r.Month})]
 	was := *d
-	switch was := x.in(d); {
-	case was < in && d.flags&isRecorded != 0 && !surely:
+	if x.in(d) < in && d.flags&isRecorded != 0 && !surely {
 		return false
-	case was != in:
+	}
+	if month := x.month(monthIn{in, r.Month}); d.month != month { // also if it was erased, and has registered again
 		x.members[d.month]--
-		d.month, d.values, d.newest = x.month(monthIn{in, r.Month}), nil, 0
+		d.month, d.values, d.newest = month, nil, 0
 		x.members[d.month]++
 	}
 	if tenant := x.tenant(r.Tenant); d.tenant != tenant { // it has moved

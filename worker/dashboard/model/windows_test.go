@@ -244,3 +244,24 @@ func TestWindowsReadNeighboursTogether(t *testing.T) {
 		}
 	}
 }
+
+// TestDeviceThatRegistersAgainHasItsWindows: it was erased, and has registered again in another month, where its
+// outputs are from then on.
+func TestDeviceThatRegistersAgainHasItsWindows(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Add(t, schema.Device{ID: "pump-7", Month: schema.Month{Year: 2026, Month: 8}})
+	s := over(t, f)
+	look(t, s)
+	again := schema.Device{ID: "pump-7", Month: schema.Month{Year: 2026, Month: 11}}
+	f.Devices = nil
+	f.Add(t, again)
+	f.Send(t, "pump-7", time.Now().Add(-time.Minute), map[string]any{"temperature": 1.0})
+	f.Fold(t)
+	must.Succeed(t, s.Accounts.all[0].poller.allRecords(t.Context()))
+	look(t, s)
+	answer, err := s.FleetRows.Windows(t.Context(), FleetQuery{From: time.Now().Add(-24 * time.Hour), To: time.Now(),
+		Window: "1d", Part: Part{Limit: MaxRows}})
+	if rows := rowsOf(t, answer, err); len(rows) != 1 {
+		t.Errorf("its windows are %q", rows)
+	}
+}
