@@ -27,12 +27,12 @@ func TestFormatsOfListsSayTheSame(t *testing.T) {
 	}
 	var want, lines, cells, columns []string
 	for _, d := range list.Devices {
-		want = append(want, fmt.Sprint(d.Device, d.Model, d.Value))
+		want = append(want, fmt.Sprint(d.Device, d.Model, d.Value, list.Sensor, list.Unit))
 	}
 	for line := range strings.Lines(f.get(target + "&format=jsonl").Body.String()) {
-		var d model.Row
+		var d model.Listed
 		must.Succeed(t, json.Unmarshal([]byte(line), &d))
-		lines = append(lines, fmt.Sprint(d.Device, d.Model, d.Value))
+		lines = append(lines, fmt.Sprint(d.Device, d.Model, d.Value, d.Sensor, d.Unit))
 	}
 	w := f.get(target, "Accept", "text/csv")
 	if w.Header().Get("Furrow-Count") != "5" || w.Header().Get("Furrow-Limit") != "1000000" {
@@ -40,14 +40,18 @@ func TestFormatsOfListsSayTheSame(t *testing.T) {
 	}
 	rows := must.Have(csv.NewReader(w.Body).ReadAll())(t)
 	for _, r := range rows[1:] {
-		cells = append(cells, r[0]+r[7]+r[2])
+		cells = append(cells, r[0]+r[7]+r[2]+r[14]+r[15])
+	}
+	documented := "Columns: " + strings.Join(rows[0], ", ") + "."
+	if !strings.Contains(f.get("/openapi.json").Body.String(), documented) {
+		t.Errorf("the document does not have %q", documented)
 	}
 	arrow := must.Have(ipc.NewReader(f.get(target + "&format=arrow").Body))(t)
 	for arrow.Next() {
 		b := arrow.RecordBatch()
 		for i := range int(b.NumRows()) {
 			columns = append(columns, fmt.Sprint(b.Column(0).ValueStr(i), b.Column(7).ValueStr(i),
-				b.Column(2).(*array.Float64).Value(i)))
+				b.Column(2).(*array.Float64).Value(i), b.Column(14).ValueStr(i), b.Column(15).ValueStr(i)))
 		}
 	}
 	for format, got := range map[string][]string{"jsonl": lines, "csv": cells, "arrow": columns} {

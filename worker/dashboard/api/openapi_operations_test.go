@@ -52,11 +52,13 @@ func operations() []operation {
 		{route: "/v1/devices", id: "devices",
 			summary: "Devices, with the newest value of a sensor",
 			about: "Over all pages, each device that exists throughout and keeps its place in the order comes " +
-				"once. zoom has no effect. JSON lines, CSV and Arrow have a line per device.",
+				"once. zoom has no effect. JSON lines, CSV and Arrow have a line per device, with the sensor and " +
+				"its unit. A part of these ends at the latest after about 4 MiB or 5 seconds: go on while there is " +
+				"the header Furrow-Next.",
 			takes: "tenant label text site prefix state sort sensor after limitOfDevices bbox zoom model " +
-				"where formatOfDevices",
+				"where format",
 			answer: model.DeviceList{},
-			rows:   []any{model.Row{}},
+			rows:   []any{model.Listed{}},
 			tagged: true,
 		},
 		{route: "/v1/devices/{id}", id: "device",

@@ -31,9 +31,6 @@ func parameters() map[string]parameter {
 			"IDs of at most 100 devices, separated by commas. Each has to exist."},
 		"format": {"format", "query", `{"enum": ["json", "jsonl", "csv", "arrow"], "type": "string"}`,
 			"Format of the answer. Default: as the Accept header prefers, otherwise json."},
-		"formatOfDevices": {"format", "query", `{"enum": ["json", "jsonl", "csv", "arrow"], "type": "string"}`,
-			"Format of the answer. Default: as the Accept header prefers, otherwise json. All but json have " +
-				"the whole list."},
 		"from": {"from", "query",
 			`{"type": "string", "examples": ["2026-11-21T08:00:00Z", "2026-11-21", "-2h"]}`,
 			"Start of the span (inclusive): a time, a date, or a time before now. UTC unless it has a zone."},

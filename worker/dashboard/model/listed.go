@@ -4,11 +4,11 @@ import (
 	"context"
 )
 
-// A listed device is one of a list as a row of an answer.
-type listed struct {
+// A Listed device is one of a list as a row of an answer.
+type Listed struct {
 	Row
-	Sensor string `json:"-" column:"sensor"` // of the value
-	Unit   string `json:"-" column:"unit"`
+	Sensor string `json:"sensor,omitempty" column:"sensor"` // of the value
+	Unit   string `json:"unit,omitempty" column:"unit"`
 }
 
 // listedAtOnce is how many devices are looked up at a time for an Export.
@@ -30,7 +30,7 @@ func (ls *Lists) Listed(ctx context.Context, q ListQuery) (Export, error) {
 	rows := func(yield func(any, error) bool) {
 		for err == nil {
 			for _, row := range list.Devices {
-				if out.Count++; !yield(listed{row, list.Sensor, list.Unit}, nil) {
+				if out.Count++; !yield(Listed{row, list.Sensor, list.Unit}, nil) {
 					return
 				}
 			}
@@ -47,5 +47,5 @@ func (ls *Lists) Listed(ctx context.Context, q ListQuery) (Export, error) {
 		}
 		yield(nil, err)
 	}
-	return Export{Answer: out, Row: listed{}, Rows: rows}, nil
+	return Export{Answer: out, Row: Listed{}, Rows: rows}, nil
 }
