@@ -117,5 +117,5 @@ func (a *API) reports(r *http.Request, p reports, f answers.Format) (model.Expor
 }
 
 func formatOf(r *http.Request, p formed) answers.Format {
-	return cmp.Or(p.form(), answers.Accepted(r.Header.Get("Accept")))
+	return cmp.Or(p.form(), answers.Accepted(listOf(r, "Accept")))
 }

@@ -182,6 +182,25 @@ func TestFormatFollowsTheRequest(t *testing.T) {
 	}
 }
 
+// TestListsInSeveralLinesAreOne has the headers Accept and If-None-Match in two lines each.
+func TestListsInSeveralLinesAreOne(t *testing.T) {
+	r := httptest.NewRequest("GET", "/rows", nil)
+	r.Header["Accept"] = []string{"text/html", "text/csv, */*;q=0.1"}
+	w := httptest.NewRecorder()
+	serveExport(New(nil, []admin.Fleet{{}}, access.Log{}, quiet()), func() model.Export { return counting(1, nil) }).
+		ServeHTTP(w, r)
+	if got := w.Header().Get("Content-Type"); got != answers.CSV.MediaType() {
+		t.Errorf("the answer is %s", got)
+	}
+	w = httptest.NewRecorder()
+	writeTagged(w, r, []byte("{}"))
+	r.Header["If-None-Match"] = []string{`"x"`, w.Header().Get("ETag")}
+	w = httptest.NewRecorder()
+	if writeTagged(w, r, []byte("{}")); w.Code != http.StatusNotModified {
+		t.Errorf("with the ETag in the second line: %d", w.Code)
+	}
+}
+
 // TestOnePersonLeavesQuestionsToOthers keeps answers of people open.
 func TestOnePersonLeavesQuestionsToOthers(t *testing.T) {
 	a := New(nil, []admin.Fleet{{}}, access.Log{}, quiet())

@@ -27,7 +27,7 @@ func writeTagged(w http.ResponseWriter, r *http.Request, body []byte) {
 	tag := `W/"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"` // weak: compression changes the bytes
 	w.Header().Set("Cache-Control", "private, no-cache")
 	w.Header().Set("ETag", tag)
-	for known := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
+	for known := range strings.SplitSeq(listOf(r, "If-None-Match"), ",") {
 		if known = strings.TrimSpace(known); known == "*" ||
 			strings.TrimPrefix(known, "W/") == strings.TrimPrefix(tag, "W/") {
 			w.WriteHeader(http.StatusNotModified)
@@ -36,6 +36,9 @@ func writeTagged(w http.ResponseWriter, r *http.Request, body []byte) {
 	}
 	Write(w, r, http.StatusOK, "application/json", body)
 }
+
+// listOf returns a header that is a list. A client may send it in several lines, and a proxy may split it.
+func listOf(r *http.Request, name string) string { return strings.Join(r.Header.Values(name), ",") }
 
 // Write writes a whole answer; for a HEAD request, only its headers.
 func Write(w http.ResponseWriter, r *http.Request, status int, contentType string, body []byte) {
