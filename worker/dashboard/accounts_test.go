@@ -269,6 +269,33 @@ func TestAnswerIsWholeOrSaysThatItIsNot(t *testing.T) {
 	})
 }
 
+// TestAnswerThatIsKeptSaysThatItIsNotWhole: an answer that left out an account is used for a while, and says so, also
+// when the account is back.
+func TestAnswerThatIsKeptSaysThatItIsNotWhole(t *testing.T) {
+	t.Parallel()
+	now := time.Now().Truncate(time.Second)
+	fleets := []*modeltest.Fixture{modeltest.New(t, azuretest.Local(t)), modeltest.New(t, azuretest.Local(t))}
+	spread(t, 12, now, fleets...)
+	f := overAccounts(t, fleets, Config{Loopback: true})
+	f.run(t, 12)
+	fleets[1].Fail(true)
+	until(t, "an account is missing", func() bool { return f.get("/v1/overview").Header().Get(IncompleteHeader) != "" })
+	api := "/v1/tenants/contoso/day?day=" + now.UTC().Format(time.DateOnly)
+	if w := f.get(api); !strings.Contains(w.Body.String(), `"devices":3`) {
+		t.Fatalf("without an account: %d %s", w.Code, w.Body)
+	}
+	fleets[1].Fail(false)
+	until(t, "both are back", func() bool { return f.get("/v1/overview").Header().Get(IncompleteHeader) == "" })
+	until(t, "the answer is whole", func() bool {
+		w := f.get(api)
+		whole, said := strings.Contains(w.Body.String(), `"devices":6`), w.Header().Get(IncompleteHeader) != ""
+		if w.Code != http.StatusOK || whole == said {
+			t.Errorf("%d, whole: %v, says that it is not: %v", w.Code, whole, said)
+		}
+		return whole || t.Failed()
+	})
+}
+
 // TestDeviceInTwoAccountsIsShownFromTheFirst, as while it is copied, until it has left there.
 func TestDeviceInTwoAccountsIsShownFromTheFirst(t *testing.T) {
 	t.Parallel()

@@ -109,7 +109,7 @@ func New(c Config) (*Dashboard, error) {
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := &answerWriter{ResponseWriter: w, answer: Answer{Route: "none", Status: http.StatusOK}}
 	if isAPI(r.URL.Path) {
-		a.missing = d.missing
+		a.missing = func() string { return d.missing(model.ReadOf(r.Context())) }
 	}
 	defer d.count(a, time.Now())
 	setHeaders(a.Header())
@@ -124,13 +124,15 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.handler.ServeHTTP(a, r)
 }
 
-// missing says how much of the fleet cannot be read.
-func (d *Dashboard) missing() string {
-	n, of := len(d.c.Model.Accounts.Missing()), len(d.c.Acts)
-	if n == 0 {
-		return ""
+// missing says how much of the fleet cannot be read, or could not be when the data of an answer was.
+func (d *Dashboard) missing(of *model.Read) string {
+	switch n, all := len(d.c.Model.Accounts.Missing()), len(d.c.Acts); {
+	case n > 0:
+		return fmt.Sprintf("%d of %d storage accounts cannot be read", n, all)
+	case of.Partial():
+		return "a storage account could not be read"
 	}
-	return fmt.Sprintf("%d of %d storage accounts cannot be read", n, of)
+	return ""
 }
 
 // refuse answers with a JSON problem where programs read, and with a page elsewhere.

@@ -18,7 +18,16 @@ type entry[V any] struct {
 	value      V
 	at         time.Time // when storage was asked
 	operations int
+	partial    bool // it leaves out an account
 	until      time.Time
+}
+
+// tell adds to a request how the value was read.
+func (e entry[V]) tell(ctx context.Context, cached bool) {
+	ReadOf(ctx).add(e.at, e.operations, cached)
+	if e.partial {
+		leave(ctx)
+	}
 }
 
 const (
@@ -43,7 +52,7 @@ func (c cache[V]) lately(
 	}
 	again, _ := Reading(context.WithoutCancel(ctx))
 	go func() { _, _ = c.get(again, key, age, read) }() // the next request has its error
-	ReadOf(ctx).add(e.at, e.operations, true)
+	e.tell(ctx, true)
 	return e.value, nil
 }
 
@@ -52,7 +61,7 @@ func (c cache[V]) get(
 	ctx context.Context, key string, age time.Duration, read func(context.Context) (V, error),
 ) (V, error) {
 	if e, ok := c.kept.Get(key); ok && time.Now().Before(e.until) {
-		ReadOf(ctx).add(e.at, e.operations, true)
+		e.tell(ctx, true)
 		return e.value, nil
 	}
 	mine := false
@@ -65,9 +74,9 @@ func (c cache[V]) get(
 		e := entry[V]{at: time.Now()}
 		var err error
 		e.value, err = read(reading)
-		e.operations = is.Operations()
+		e.operations, e.partial = is.Operations(), is.Partial()
 		if err == nil {
-			if is.partial {
+			if e.partial {
 				age = min(age, partialAge)
 			}
 			e.until = time.Now().Add(age)
@@ -76,6 +85,6 @@ func (c cache[V]) get(
 		return e, err
 	})
 	e := v.(entry[V])
-	ReadOf(ctx).add(e.at, e.operations, !mine)
+	e.tell(ctx, !mine)
 	return e.value, err
 }

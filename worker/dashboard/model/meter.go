@@ -56,6 +56,13 @@ func (r *Read) Cached() bool {
 	return !r.fresh && !r.at.IsZero()
 }
 
+// Partial reports whether any of the data leaves out an account, which may be well again by now.
+func (r *Read) Partial() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.partial
+}
+
 func (r *Read) add(at time.Time, operations int, cached bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

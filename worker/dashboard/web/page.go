@@ -31,6 +31,7 @@ type Footer struct {
 	Storage    string    // URL of the storage, without a key; may be empty
 	Version    string    // of furrow; may be empty
 	Missing    []string  // accounts of the fleet that could not be read
+	Partial    bool      // some could not be when the data of the page was read
 	Full       []string  // accounts that take nothing new, because their disk is full
 	Tiles      string    // whom the street map is from; empty: there is none
 }

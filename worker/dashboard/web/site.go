@@ -92,7 +92,7 @@ func (s *Site) show(w http.ResponseWriter, r *http.Request, status int, page Pag
 	if !f.Stranger {
 		f.Footer = Footer{Tiles: s.c.Tiles.credit(), At: f.Footer.At, Operations: read.Operations(),
 			Cached: read.Cached(), Storage: s.c.Storage, Version: s.c.Version,
-			Missing: s.c.Model.Accounts.Missing(), Full: s.c.Model.Accounts.Full()}
+			Missing: s.c.Model.Accounts.Missing(), Partial: read.Partial(), Full: s.c.Model.Accounts.Full()}
 	}
 	var b bytes.Buffer
 	if err := s.Render(&b, page); err != nil {
