@@ -222,6 +222,11 @@ func TestOtherAccountsAreShownWhileOneIsAway(t *testing.T) {
 		}
 	}
 	v := g.signIn(t, g.add(t, "contoso-viewer", schema.Viewer, "contoso"))
+	for target, want := range map[string]int{"/v1/overview": http.StatusUnauthorized, "/healthz": http.StatusOK} {
+		if w := g.get(target); w.Code != want || w.Header().Get(IncompleteHeader) != "" {
+			t.Errorf("whoever has not signed in gets %d of %s with %v", w.Code, target, w.Header())
+		}
+	}
 	if _, body, _ := v.ask(http.MethodGet, "/devices", ""); !strings.Contains(body, "A part of the storage") ||
 		strings.Contains(body, "account 2") {
 		t.Errorf("one who sees a tenant gets %s", body)

@@ -108,9 +108,6 @@ func New(c Config) (*Dashboard, error) {
 // ServeHTTP answers a request if whoever makes it may see the answer.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := &answerWriter{ResponseWriter: w, answer: Answer{Route: "none", Status: http.StatusOK}}
-	if isAPI(r.URL.Path) {
-		a.missing = func() string { return d.missing(model.ReadOf(r.Context())) }
-	}
 	defer d.count(a, time.Now())
 	setHeaders(a.Header())
 	r, end, err := d.admit(a, r)
@@ -119,6 +116,9 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer end()
+	if isAPI(r.URL.Path) && !public(r.URL.Path) {
+		a.missing = func() string { return d.missing(model.ReadOf(r.Context())) }
+	}
 	defer d.logPanic(r)
 	defer func() { a.answer.Route = cmp.Or(r.Pattern, a.answer.Route) }()
 	d.handler.ServeHTTP(a, r)
