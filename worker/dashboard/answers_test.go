@@ -34,7 +34,8 @@ func TestEveryRouteHasAnAddress(t *testing.T) {
 		mux.Handle(route.Pattern, http.NotFoundHandler())
 	}
 	own := []string{"/v1/stream", "/v1/devices/x/stream", "/incidents/x", "/v1/incidents/x", "/v1/archive/files",
-		"/v1/archive/file", "/v1/devices/x/desired", "/devices/x/series.csv"} // have tests of their own
+		"/v1/archive/file", "/v1/devices/x/desired", "/devices/x/series.csv", "/devices.csv",
+		"/incidents.csv", "/reports.csv"} // have tests of their own
 	for _, target := range append(own, addresses()...) {
 		_, pattern := mux.Handler(httptest.NewRequest(http.MethodGet, target, nil))
 		tried[pattern] = true

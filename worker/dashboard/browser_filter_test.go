@@ -135,7 +135,7 @@ func listsLinked(t *testing.T, w *httptest.ResponseRecorder) (all []*url.URL) {
 			}
 			to := must.Have(url.Parse(a.Val))(t)
 			clears := n.FirstChild != nil && (n.FirstChild.Data == "Clear" || strings.HasPrefix(n.FirstChild.Data, "Show "))
-			lists := []string{"/", "/devices", "/devices.csv", "/outliers", "/incidents", "/v1/incidents"}
+			lists := []string{"/", "/devices", "/devices.csv", "/outliers", "/incidents", "/incidents.csv"}
 			if slices.Contains(lists, to.Path) && !clears {
 				all = append(all, to)
 			}

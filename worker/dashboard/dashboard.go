@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -92,7 +93,7 @@ func New(c Config) (*Dashboard, error) {
 		sessions: newSessions(c.Secure), key: make([]byte, 32)}
 	rand.Read(d.key) // never fails
 	d.secrets.Store(&c.Secrets)
-	pages := append(site.Routes(), d.signInRoutes()...)
+	pages := slices.Concat(site.Routes(), d.api.Downloads(), d.signInRoutes())
 	d.routes = append(d.api.Routes(), pages...)
 	api.Register(d.mux, d.api.Routes(), d.api.Fail)
 	api.Register(d.mux, pages, site.Fail)

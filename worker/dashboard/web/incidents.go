@@ -123,7 +123,7 @@ func (p IncidentsPage) Address(changes ...string) string {
 }
 
 // CSV returns the address of the list as a file.
-func (p IncidentsPage) CSV() string { return address("/v1/incidents", p.query(), "format", "csv") }
+func (p IncidentsPage) CSV() string { return address("/incidents.csv", p.query()) }
 
 // States returns what to choose from.
 func (p IncidentsPage) States() []Option {

@@ -234,7 +234,7 @@ func (p DevicePage) IncidentsAddress() string {
 func (p DevicesPage) CSV() string {
 	q := filterQuery(p.Query.Filter)
 	q.Set("prefix", p.Query.Prefix)
-	return address("/v1/devices", q, "sensor", p.Query.Sensor, "sort", p.Query.Sort, "format", "csv")
+	return address("/devices.csv", q, "sensor", p.Query.Sensor, "sort", p.Query.Sort)
 }
 
 func (p TenantsPage) Tenants() int { return max(p.Answer.Total, len(p.Answer.Tenants)) }

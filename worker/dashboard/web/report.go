@@ -95,10 +95,10 @@ func (p ReportPage) Rest() int { return max(0, len(p.Summary.Groups)-shownGroups
 
 // CSV returns the address of the reports of what is side by side, as a file.
 func (p ReportPage) CSV() string {
-	q := url.Values{"tenant": {p.Tenant}, "by": {cmp.Or(p.Summary.By, string(schema.ByTenant))}, "format": {"csv"},
+	q := url.Values{"tenant": {p.Tenant}, "by": {cmp.Or(p.Summary.By, string(schema.ByTenant))},
 		"sensors": {p.Sensor()}, "from": {p.Summary.From.UTC().Format(time.RFC3339)},
 		"to": {p.Summary.To.UTC().Format(time.RFC3339)}, "window": {p.Summary.Window}}
-	return address("/v1/reports", q)
+	return address("/reports.csv", q)
 }
 
 // FileName returns the name of the file of CSV.
