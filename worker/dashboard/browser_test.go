@@ -95,6 +95,21 @@ func TestBrowserSeesTheFleet(t *testing.T) {
 	}
 }
 
+// TestBrowserIsToldThatAPageIsOld: while storage fails, a page keeps what it shows, and says that it is old.
+func TestBrowserIsToldThatAPageIsOld(t *testing.T) {
+	t.Parallel()
+	f := newProbeFleet(t, 3)
+	b := newBrowser(t)
+	b.open(f.url + "devices/" + string(f.id(1)))
+	const again = `dispatchEvent(new Event("filtered")), ` // has the page read itself again
+	b.failed = true
+	f.Fail(true)
+	b.sees("the page says that it is old", `(`+again+`byId("foot").dataset.lost?.includes("cannot be read again") && `+
+		`byId("latest").textContent.includes("temperature"))`)
+	f.Fail(false)
+	b.sees("it is well again", `(`+again+`byId("foot").dataset.lost === undefined)`)
+}
+
 // TestBrowserZoomsComparesAndSavesAChart drags over a chart, draws another sensor over it, and reads the file of both.
 func TestBrowserZoomsComparesAndSavesAChart(t *testing.T) {
 	t.Parallel()
@@ -227,6 +242,7 @@ type browser struct {
 	ctx       context.Context
 	signedOut bool // an answer 401, which browsers report in the console, is no error
 	refused   bool // an answer 400 neither
+	failed    bool // storage fails: a status of 503 is no error of a page
 }
 
 // newBrowser starts a browser, or skips the test where there is none, unless FURROW_BROWSER is set. An exception or an
@@ -271,7 +287,8 @@ func newBrowser(t *testing.T) *browser {
 				return
 			}
 			if e.Entry.Level == "error" && !(b.signedOut && strings.Contains(e.Entry.Text, "status of 401")) &&
-				!(b.refused && strings.Contains(e.Entry.Text, "status of 400")) {
+				!(b.refused && strings.Contains(e.Entry.Text, "status of 400")) &&
+				!(b.failed && strings.Contains(e.Entry.Text, "status of 503")) {
 				t.Errorf("a page logged: %s %s", e.Entry.Text, e.Entry.URL)
 			}
 		}

@@ -51,12 +51,17 @@ function selectedIn(part) {
   return !selection.isCollapsed && part.contains(selection.anchorNode);
 }
 
+// lost says that the page shows its last data.
+function lost(why) {
+  document.getElementById("foot").dataset.lost = `${why}; the page shows its last data.`;
+}
+
 async function refresh() {
   if (document.hidden || !document.querySelector("main [data-live]")) return;
   try {
     const got = await fetch(location.href, { headers: { Accept: "text/html" } });
     if (got.status === 401) location.reload(); // the session has ended: the form to sign in leads back here
-    if (!got.ok) return;
+    if (!got.ok) return lost("The data cannot be read again");
     const young = new DOMParser().parseFromString(await got.text(), "text/html");
     localize(young);
     label(young);
@@ -66,7 +71,7 @@ async function refresh() {
     }
     document.getElementById("foot").removeAttribute("data-lost");
   } catch {
-    document.getElementById("foot").dataset.lost = "The server does not answer; the page shows its last data.";
+    lost("The server does not answer");
   }
 }
 
