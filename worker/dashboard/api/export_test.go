@@ -158,6 +158,31 @@ func TestErrorAfterAnyRowsIsAProblem(t *testing.T) {
 	}
 }
 
+// TestDownloadIsWholeOrFails has a part for each row. One that fails after many cannot be read to its end.
+func TestDownloadIsWholeOrFails(t *testing.T) {
+	const n = 3000
+	a := New(model.New(model.Config{Accounts: make([]model.Account, 1)}), []admin.Fleet{{}}, access.Log{}, quiet())
+	for _, failure := range []error{nil, errors.New("storage is gone")} {
+		open := func(_ *http.Request, _ None, after string) (model.Export, error) {
+			first, _ := strconv.Atoi(after)
+			part := countingFrom(first, n, failure)
+			part.Answer.Reach().End()
+			return part, nil
+		}
+		mux := http.NewServeMux()
+		Register(mux, []Route{Take("/rows.csv", download(a, open))}, a.Fail)
+		server := httptest.NewServer(mux)
+		defer server.Close()
+		answer := must.Have(http.Get(server.URL + "/rows.csv"))(t)
+		body, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		got, bad := rowsIn(answers.CSV, body)
+		if whole := err == nil && bad == nil && got == n; whole != (failure == nil) || failure != nil && err == nil {
+			t.Errorf("with %v: %d rows, %v, %v", failure, got, err, bad)
+		}
+	}
+}
+
 // TestFormatFollowsTheRequest has the parameter win over the header.
 func TestFormatFollowsTheRequest(t *testing.T) {
 	h := serveExport(New(nil, []admin.Fleet{{}}, access.Log{}, quiet()), func() model.Export { return counting(1, nil) })
