@@ -85,8 +85,8 @@ const (
 )
 
 // write writes the reports of all groups, and empties those of groups that are gone. Each transaction has the head, so
-// another job cannot write in between. It returns the head that it has written, which names those that are gone if they
-// are to be sent.
+// another job cannot write in between. Only the last one has its sum: if a job dies before, the next one writes all
+// again. It returns the head that it has written, which names those that are gone if they are to be sent.
 func (r *Reports) write(
 	ctx context.Context, head schema.ReportHead, gathered []*group, send bool,
 ) (schema.ReportHead, error) {
@@ -94,7 +94,7 @@ func (r *Reports) write(
 		return head, nil
 	}
 	rows, names, left := named(head, gathered)
-	was := head.Rows
+	was, sum := head.Rows, head.Sum
 	gone := slices.DeleteFunc(slices.Clone(was), func(name string) bool { return slices.Contains(names, name) })
 	for _, name := range gone {
 		rows = append(rows, tables.Entity{PartitionKey: head.Partition.String(), RowKey: head.Key(name)})
@@ -103,6 +103,9 @@ func (r *Reports) write(
 		n := fitting(rows)
 		if head.Rows, head.Left = names, left; n < len(rows) || send {
 			head.Rows = append(slices.Clone(names), gone...)
+		}
+		if head.Sum = sum; n < len(rows) {
+			head.Sum = ""
 		}
 		etag, err := r.submit(ctx, head, rows[:n])
 		if err != nil {
