@@ -24,11 +24,12 @@ type write struct {
 	bytes    int
 }
 
-// A day is what a pipeline does for one device in a day.
+// A day is what a pipeline does for one device in a day, or in as many days as it takes to send, or to run, once.
 type day struct {
-	runs    [][]write // of runs with new readings, in the order of time
-	outputs int64     // bytes of the outputs that are there at its end
-	state   int       // bytes of the tracking row
+	runs     [][]write // of runs with new readings, in the order of time
+	readings int
+	outputs  int64 // bytes of the outputs that are there at its end
+	state    int   // bytes of the tracking row
 }
 
 // began is a day like any other.
@@ -57,6 +58,8 @@ func (f Fleet) sent(at time.Time) time.Time {
 	return began().Add(at.Sub(began()).Truncate(f.sends()) + f.sends() - f.Every)
 }
 
+const oneDay = 24 * time.Hour
+
 // day folds the readings of a day as the pipeline's runs do, from midnight on.
 func (f Fleet) day(p config.Pipeline) (d day, err error) {
 	built, err := p.Build(nil, schema.Names{}, &archive.Store{})
@@ -65,16 +68,18 @@ func (f Fleet) day(p config.Pipeline) (d day, err error) {
 	}
 	folds := built.Processors
 	states, outputs := make([][]byte, len(folds)), map[fold.Output]int{}
-	at := began()
-	for end := at.Add(p.Cadence); !end.After(began().Add(24 * time.Hour)); end = end.Add(p.Cadence) {
+	at, last := began(), began().Add((f.sends() + oneDay - 1).Truncate(oneDay))
+	for end := at; end.Before(last); {
+		end = end.Add(max(0, f.sent(at).Sub(end)).Truncate(p.Cadence) + p.Cadence)
+		if end.After(last) && d.readings > 0 {
+			break
+		}
 		var samples []fold.Sample
 		for ; f.sent(at).Before(end); at = at.Add(f.Every) {
 			s, _ := f.reading(at)
 			samples = append(samples, s)
 		}
-		if len(samples) == 0 {
-			continue
-		}
+		d.readings += len(samples)
 		written := map[[2]string]*write{}
 		for i, c := range folds {
 			if _, watches := c.Fold.(fold.Watcher); watches {

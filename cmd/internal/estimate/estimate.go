@@ -103,7 +103,7 @@ func Of(f Fleet, c *config.Config) (e Estimate, err error) {
 			return e, err
 		}
 		e.pipeline(f, p, d)
-		bytes += float64(d.outputs) * float64(f.Devices) * days
+		bytes += float64(d.outputs) / float64(d.readings) * e.Rows
 		e.Without = append(e.Without, without(p)...)
 	}
 	e.Without = slices.Compact(slices.Sorted(slices.Values(e.Without)))

@@ -232,3 +232,28 @@ func mustAgree(t *testing.T, estimated, counted map[string]float64) {
 	t.Logf("estimated %v", estimated)
 	t.Logf("counted   %v", counted)
 }
+
+// TestOutputsOfRareReadingsAreStored: a fleet whose devices send, or whose runs come, less often than once a day stores
+// as much for each reading as one that sends daily.
+func TestOutputsOfRareReadingsAreStored(t *testing.T) {
+	t.Parallel()
+	stored := func(every, cadence time.Duration, atOnce int) float64 {
+		c := minutely(t)
+		c.Pipelines[0].Cadence = cadence
+		e := must.Have(Of(Fleet{Devices: 1000, Every: every, Sensors: 6, Tenants: 1, Months: 1, Token: time.Hour,
+			AtOnce: atOnce}, c))(t)
+		return e.StoredGB
+	}
+	const day = 24 * time.Hour
+	hourly, daily := stored(time.Hour, time.Minute, 1), stored(day, time.Minute, 1)
+	for about, got := range map[string]float64{
+		"100 at once":       stored(time.Hour, time.Minute, 100),
+		"runs of two days":  stored(time.Hour, 2*day, 1),
+		"runs of five days": stored(time.Hour, 5*day, 48),
+		"every other day":   2 * stored(2*day, time.Minute, 1) / daily * hourly,
+	} {
+		if math.Abs(got-hourly) > hourly/20 {
+			t.Errorf("%s: %.3f GB a month, want about %.3f", about, got, hourly)
+		}
+	}
+}
