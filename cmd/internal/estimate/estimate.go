@@ -93,7 +93,7 @@ func Of(f Fleet, c *config.Config) (e Estimate, err error) {
 	e = Estimate{Devices: f.Devices, EverySeconds: f.Every.Seconds(), TokenSeconds: f.Token.Seconds(),
 		AtOnce: f.AtOnce, Sensors: f.Sensors, Tenants: f.Tenants, Months: f.Months, Shards: max(1, shards),
 		Operations: map[string]float64{}}
-	e.Partitions = e.Months * e.Shards
+	e.Partitions = min(e.Months*e.Shards, e.Devices)
 	e.Rows = float64(f.Devices) * float64(price.Month) / float64(f.Every)
 	_, row := f.reading(began())
 	bytes := e.Rows * float64(row.Size())

@@ -257,3 +257,14 @@ func TestOutputsOfRareReadingsAreStored(t *testing.T) {
 		}
 	}
 }
+
+// TestOneDeviceIsInOnePartition, however many months and tenants others would be in.
+func TestOneDeviceIsInOnePartition(t *testing.T) {
+	t.Parallel()
+	one := Fleet{Devices: 1, Every: time.Minute, Sensors: 6, Tenants: 1, Months: 1, Token: time.Hour, AtOnce: 1}
+	want := must.Have(Of(one, config.Default()))(t)
+	one.Tenants, one.Months = 1000, 1200
+	if got := must.Have(Of(one, config.Default()))(t); got.Partitions != 1 || got.Cost.Total != want.Cost.Total {
+		t.Errorf("%d partitions for $%.2f, want $%.2f", got.Partitions, got.Cost.Total, want.Cost.Total)
+	}
+}

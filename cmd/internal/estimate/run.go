@@ -54,8 +54,9 @@ func shapeFor(f Fleet, partitions int, p config.Pipeline, devices, active float6
 }
 
 // busy returns how many of some groups of devices have a device with new readings, and how many such devices each of
-// those has on average.
+// those has on average. Where there are more groups than devices, the others are empty.
 func (s shape) busy(groups float64) (n, devices float64) {
+	groups = math.Min(groups, s.devices)
 	share := 1 - math.Pow(1-s.active, s.devices/groups)
 	n = groups * share
 	if n == 0 {
