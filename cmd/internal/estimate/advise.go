@@ -53,7 +53,7 @@ func changes(f Fleet, c *config.Config, fresh time.Duration) (all []change) {
 			continue // its outputs are not what has to be fresh
 		}
 		slowest = max(slowest, p.Cadence)
-		if cadence := fresh - (f.sends() - f.Every); p.Cadence < cadence {
+		if cadence := longest(fresh - (f.sends() - f.Every)); p.Cadence < cadence {
 			changed := *c
 			changed.Pipelines = slices.Clone(c.Pipelines)
 			changed.Pipelines[i].Cadence = cadence
@@ -66,11 +66,32 @@ func changes(f Fleet, c *config.Config, fresh time.Duration) (all []change) {
 		together.AtOnce = n
 		all = append(all, change{fmt.Sprintf("devices that send %d readings in one transaction", n), together, c})
 	}
-	const day = 24 * time.Hour
-	if f.Token < day {
+	if f.Token < oneDay {
 		long := f
-		long.Token = day
+		long.Token = oneDay
 		all = append(all, change{"tokens that live for a day", long, c})
 	}
 	return all
+}
+
+// mostCadence is the longest that a configuration may have.
+const mostCadence = 366 * oneDay
+
+// longest returns the longest cadence up to a time: one that divides a day, from a minute on in whole minutes, or whole
+// days. Below a second there is none.
+func longest(until time.Duration) time.Duration {
+	unit := time.Minute
+	switch {
+	case until < time.Second:
+		return 0
+	case until < time.Minute:
+		unit = time.Second
+	case until >= oneDay:
+		return min(until, mostCadence).Truncate(oneDay)
+	}
+	slots := (oneDay + until - 1) / until
+	for oneDay/unit%slots != 0 {
+		slots++
+	}
+	return oneDay / slots
 }

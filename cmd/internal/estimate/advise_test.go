@@ -44,3 +44,26 @@ func TestChangesKeepAReadingFresh(t *testing.T) {
 		}
 	}
 }
+
+// TestAdvisedCadencesCanBeConfigured: they divide a day, or are whole days.
+func TestAdvisedCadencesCanBeConfigured(t *testing.T) {
+	t.Parallel()
+	for fresh, want := range map[time.Duration]time.Duration{
+		61 * time.Second: time.Minute, 7 * time.Minute: 6 * time.Minute, 15 * time.Minute: 15 * time.Minute,
+		11 * time.Hour: 8 * time.Hour, 24*time.Hour - 1: 12 * time.Hour, 50 * time.Hour: 48 * time.Hour,
+		400 * 24 * time.Hour: 366 * 24 * time.Hour,
+	} {
+		if got := longest(fresh); got != want {
+			t.Errorf("the longest cadence up to %v is %v, want %v", fresh, got, want)
+		}
+		f := Fleet{Devices: 1000, Every: time.Minute, AtOnce: 1, Token: time.Hour}
+		for _, c := range changes(f, minutely(t), fresh) {
+			if is := c.config.Pipelines[0].Cadence; (24*time.Hour)%is != 0 && is%(24*time.Hour) != 0 {
+				t.Errorf("to be fresh after %v: %s, which no configuration may have", fresh, c.name)
+			}
+		}
+	}
+	if got := longest(-time.Hour); got != 0 {
+		t.Errorf("there is a cadence of %v", got)
+	}
+}
