@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -30,7 +31,8 @@ interval than a minute are taken to state it, and to keep it: runs look only at 
 			"estimate --devices 50000 --every 5m --fresh 10m"),
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "devices", Usage: "`NUMBER` of devices"},
-			durationFlag("every", time.Minute, 100*time.Millisecond, "`TIME` between two readings of a device"),
+			durationFlagUpTo("every", time.Minute, 100*time.Millisecond, 366*24*time.Hour,
+				"`TIME` between two readings of a device"),
 			&cli.IntFlag{Name: "at-once", Value: 1, Usage: "`NUMBER` of readings that a device sends in one transaction"},
 			durationFlagUpTo("life", defaultLife, time.Minute, schema.MaxLife, "`TIME` for which a token is valid"),
 			withDefaultText("no advice", durationFlag("fresh", 0, time.Second,
@@ -104,7 +106,7 @@ func estimateText(e estimate.Estimate) string {
 		"for a device\t\t%.4f\t\n", grouped(int64(e.Rows)), c.Writes, c.Tokens, c.Storage, c.Total, c.PerDevice)
 	_ = w.Flush() // writes to memory
 	for _, a := range e.Advice {
-		fmt.Fprintf(&b, "$%s with %s.\n", grouped(int64(a.Total)), a.Change)
+		fmt.Fprintf(&b, "$%s with %s.\n", dollars(a.Total), a.Change)
 	}
 	for _, l := range e.Limits {
 		if l.Close {
@@ -113,11 +115,19 @@ func estimateText(e estimate.Estimate) string {
 	}
 	fmt.Fprintf(&b, "Prices: %s.\n\n"+
 		"Others who take the same readings in, and do no more, charge (here: $%s of writes and tokens):\n",
-		c.Prices, grouped(int64(c.Writes+c.Tokens)))
+		c.Prices, dollars(c.Writes+c.Tokens))
 	for _, o := range e.Elsewhere {
-		fmt.Fprintf(&b, "  %s, %s: $%s\n    %s\n", o.Service, o.Of, grouped(int64(o.Total)), o.Prices)
+		fmt.Fprintf(&b, "  %s, %s: $%s\n    %s\n", o.Service, o.Of, dollars(o.Total), o.Prices)
 	}
 	return b.String()
+}
+
+// dollars formats dollars a month: with cents below 100.
+func dollars(usd float64) string {
+	if usd < 100 {
+		return fmt.Sprintf("%.2f", usd)
+	}
+	return grouped(int64(math.Round(usd)))
 }
 
 func sumOf(operations map[string]float64, prefix string) (sum float64) {

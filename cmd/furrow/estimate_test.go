@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -27,12 +28,17 @@ func TestEstimateOfALargeFleetNamesItsLimits(t *testing.T) {
 	if !strings.Contains(out, "$") || !strings.Contains(out, "in one transaction.\n") {
 		t.Errorf("no advice for five minutes:\n%s", out)
 	}
+	cents := regexp.MustCompile(`\$0\.\d\d with tokens that live for a day`)
+	if _, out, _ = furrow(t.Context(), "estimate", "--devices", "10", "--fresh", "1m"); !cents.MatchString(out) {
+		t.Errorf("no advice for ten devices, or one that costs nothing:\n%s", out)
+	}
 	for line, want := range map[string]string{
 		"estimate":                            "devices",
 		"estimate --devices 0":                "--devices is 0",
 		"estimate --devices 5 --sensors 1001": "--sensors is 1001",
 		"estimate --devices 5 --at-once 101":  "--at-once is 101",
 		"estimate --devices 5 --every 99ms":   "at least 100ms", // a day of readings is folded
+		"estimate --devices 5 --every 367d":   "at most 366d",
 		"estimate --devices 5 --config /no":   "/no",
 	} {
 		refused(t, anyFailure, want, line)
