@@ -22,7 +22,7 @@ var _ groups.Grouping = (*taking)(nil)
 
 func (*taking) Settings() string { return "1" }
 
-func (*taking) All(context.Context, schema.Month) iter.Seq2[schema.Mark, error] {
+func (*taking) All(context.Context, *groups.Source, schema.Month) iter.Seq2[schema.Mark, error] {
 	return func(func(schema.Mark, error) bool) {}
 }
 

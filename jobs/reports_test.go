@@ -309,3 +309,23 @@ func TestEqualReportsOfTwoWorkers(t *testing.T) {
 		f.check()
 	})
 }
+
+// TestChangedGroupsAreReportedOfATenantThatLeft removes all devices of a tenant, and keeps their data.
+func TestChangedGroupsAreReportedOfATenantThatLeft(t *testing.T) {
+	t.Parallel()
+	w := newReportedWorld(t)
+	f := newReported(t, w, 1)
+	f.arrive(1)
+	f.clock.set(reportedSince.AddDate(0, 0, 3))
+	p := f.pipeline(nil)
+	p.Groups[schema.ReportMark].(*report.Reports).By = []schema.By{schema.ByTenant}
+	must.Succeed(t, f.run(t.Context(), p))
+	fleet := w.Connect(t, nil).Table(f.Names.Fleet())
+	for _, m := range f.members {
+		if m.Tenant == "t1" {
+			must.Have(fleet.Do(t.Context(), tables.Delete(m.Month.String(), string(m.Key()), tables.AnyETag)))(t)
+		}
+	}
+	must.Succeed(t, f.run(t.Context(), f.pipeline(nil)))
+	f.check()
+}

@@ -33,7 +33,7 @@ func (m *Tables) Settings() string {
 
 // All yields a mark for every day that the archive has of a partition, and those that there are: a job that has read
 // one of these, and stands still, can delete it no more. It yields none twice.
-func (m *Tables) All(ctx context.Context, month schema.Month) iter.Seq2[schema.Mark, error] {
+func (m *Tables) All(ctx context.Context, _ *groups.Source, month schema.Month) iter.Seq2[schema.Mark, error] {
 	return func(yield func(schema.Mark, error) bool) {
 		if m.Hold {
 			return

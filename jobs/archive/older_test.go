@@ -135,7 +135,7 @@ func TestOlderDaysThatAreNoLongerKeptAreDeleted(t *testing.T) {
 	now := (olderFirst + 10).Start().Add(time.Hour)
 	for _, month := range olderMonths {
 		var all []schema.Mark
-		for mark, err := range m.All(t.Context(), month) {
+		for mark, err := range m.All(t.Context(), m.Source, month) {
 			must.Succeed(t, err)
 			all = append(all, mark)
 		}

@@ -41,8 +41,9 @@ func (s *Source) Tracking() *tables.Table { return s.Client.Table(s.Names.Partit
 type Grouping interface {
 	// Settings stand for everything that decides what is made. Where they change, all that exists is marked.
 	Settings() string
-	// All yields a mark for everything in a partition of the fleet that Make could make.
-	All(ctx context.Context, m schema.Month) iter.Seq2[schema.Mark, error]
+	// All yields a mark for everything in a partition of the fleet that Make could make, also of tenants that have left
+	// it.
+	All(ctx context.Context, s *Source, m schema.Month) iter.Seq2[schema.Mark, error]
 	// Make makes what marks ask for that stand together (see schema.Mark). An error that wraps ErrUnmakeable or
 	// ErrNotYet concerns these alone.
 	Make(ctx context.Context, marks []schema.Mark) error

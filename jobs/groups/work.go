@@ -139,7 +139,7 @@ func (s *Source) unmark(ctx context.Context, made []tables.Op) error {
 func (s *Source) MarkAll(ctx context.Context, of Grouping, m schema.Month) error {
 	var marks []*commit.Write
 	left := map[string]bool{} // in one transaction, which has no row twice
-	for mark, err := range of.All(ctx, m) {
+	for mark, err := range of.All(ctx, s, m) {
 		if err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ type noting struct {
 
 func (*noting) Settings() string { return "" }
 
-func (*noting) All(context.Context, schema.Month) iter.Seq2[schema.Mark, error] {
+func (*noting) All(context.Context, *groups.Source, schema.Month) iter.Seq2[schema.Mark, error] {
 	return func(func(schema.Mark, error) bool) {}
 }
 

@@ -8,45 +8,6 @@ import (
 	"furrow/tables/schema"
 )
 
-// tenants yields the tenants with devices in a partition of the fleet, from one to the next.
-func (r *Reports) tenants(ctx context.Context, month schema.Month) iter.Seq2[schema.Tenant, error] {
-	read := func(rowKey string) (t schema.Tenant, same tables.Keys, err error) {
-		key, err := schema.ParseMemberKey(rowKey)
-		if err != nil { // the month job reports it
-			return t, same, err
-		}
-		return key.Tenant(), schema.MembersOf(key.Tenant()), nil
-	}
-	return distinct(ctx, r.Client.Table(r.Names.Fleet()), month.String(), read)
-}
-
-// distinct yields what the rows of a partition say, going from one that says something else to the next: read returns
-// what a row says, and the keys of all rows that say the same.
-func distinct[T any](
-	ctx context.Context, t *tables.Table, partition string, read func(rowKey string) (T, tables.Keys, error),
-) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for in := tables.Partition(partition); ; {
-			e, found, err := first(ctx, t, in)
-			if err != nil || !found {
-				if err != nil {
-					yield(*new(T), err)
-				}
-				return
-			}
-			v, same, err := read(e.RowKey)
-			if err != nil {
-				in.Rows = tables.Keys{After: e.RowKey}
-				continue
-			}
-			if !yield(v, nil) {
-				return
-			}
-			in.Rows = tables.Keys{From: same.Before}
-		}
-	}
-}
-
 // bucketsOf yields the starts of the buckets that a tenant has in a partition of the fleet.
 func (r *Reports) bucketsOf(
 	ctx context.Context, t schema.Tenant, w schema.Window, month schema.Month,
@@ -80,10 +41,26 @@ func (r *Reports) bucketsOf(
 
 // bucketsIn yields the starts of the buckets of a partition, from one to the next.
 func (r *Reports) bucketsIn(ctx context.Context, partition string) iter.Seq2[tables.Ticks, error] {
-	return distinct(ctx, r.buckets(), partition, func(rowKey string) (tables.Ticks, tables.Keys, error) {
-		row, err := schema.ParseBucketRow(rowKey)
-		return row.Bucket, schema.DevicesOfBucket(row.Bucket), err
-	})
+	return func(yield func(tables.Ticks, error) bool) {
+		for in := tables.Partition(partition); ; {
+			e, found, err := first(ctx, r.buckets(), in)
+			if err != nil || !found {
+				if err != nil {
+					yield(0, err)
+				}
+				return
+			}
+			row, err := schema.ParseBucketRow(e.RowKey)
+			if err != nil {
+				in.Rows = tables.Keys{After: e.RowKey}
+				continue
+			}
+			if !yield(row.Bucket, nil) {
+				return
+			}
+			in.Rows = tables.Keys{From: schema.DevicesOfBucket(row.Bucket).Before}
+		}
+	}
 }
 
 // first returns the keys of the first row of a range.

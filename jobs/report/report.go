@@ -168,9 +168,9 @@ func (r *Reports) submit(ctx context.Context, head schema.ReportHead, rows []tab
 }
 
 // All yields a mark for each bucket of the partition's tenants.
-func (r *Reports) All(ctx context.Context, month schema.Month) iter.Seq2[schema.Mark, error] {
+func (r *Reports) All(ctx context.Context, s *groups.Source, month schema.Month) iter.Seq2[schema.Mark, error] {
 	return func(yield func(schema.Mark, error) bool) {
-		for tenant, err := range r.tenants(ctx, month) {
+		for tenant, err := range s.Tenants(ctx, month) {
 			if err != nil {
 				yield(schema.Mark{}, err)
 				return
