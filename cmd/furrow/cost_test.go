@@ -14,16 +14,23 @@ import (
 	"furrow/worker/cost"
 )
 
-// newCostlyFleet has 300 devices of three tenants, and runs that have folded and reported their readings.
-func newCostlyFleet(t *testing.T) (f *fixture, counted map[schema.Tenant]schema.Stored) {
+// newReportingFixture has a fleet without devices, whose pipeline makes reports.
+func newReportingFixture(t *testing.T) *fixture {
 	t.Helper()
-	f = newObservedFixture(t)
+	f := newObservedFixture(t)
 	file := filepath.Join(t.TempDir(), "site.yaml")
 	writeFile(t, file, `
 pipelines: [{name: live, cadence: 1s, settle: 1s, processors: [latest, rollup: {windows: [1h, 1d]}]}]
 reports: {windows: [1h, 1d], by: [tenant]}
 `)
 	f.must("config apply " + file)
+	return f
+}
+
+// newCostlyFleet has 300 devices of three tenants, and runs that have folded and reported their readings.
+func newCostlyFleet(t *testing.T) (f *fixture, counted map[schema.Tenant]schema.Stored) {
+	t.Helper()
+	f = newReportingFixture(t)
 	counted = map[schema.Tenant]schema.Stored{}
 	now := time.Now().Add(-time.Minute)
 	for tenant, devices := range map[schema.Tenant]int{"contoso": 150, "fabrikam": 100, "initech": 50} {
@@ -124,5 +131,31 @@ func TestTenantsCostWhatTheFleetHasCounted(t *testing.T) {
 	}
 	if text := f.must("cost"); !strings.Contains(text, "fabrikam") || !strings.Contains(text, "\nall ") {
 		t.Error(text)
+	}
+}
+
+// TestTenantWhoseDevicesNobodyCountedCosts its readings: its first device came after the scheduler had counted on that
+// day.
+func TestTenantWhoseDevicesNobodyCountedCosts(t *testing.T) {
+	t.Parallel()
+	awayFromMidnight(0)
+	f := newReportingFixture(t)
+	now := time.Now().Add(-time.Minute)
+	for _, tenant := range []schema.Tenant{"contoso", "tailspin"} {
+		d := newDevice(schema.DeviceID(tenant+":1"), tenant, 2026, 11)
+		f.add(d, reading(d.ID, now, 1))
+		for range 3 { // the first folds, the others report
+			f.must("schedule --once")
+			f.work()
+		}
+	}
+	got := f.costs()
+	if len(got.Tenants) != 2 || got.Fleet.Readings != 2 {
+		t.Fatalf("of two tenants with a reading each: %+v, of the fleet %+v", got.Tenants, got.Fleet)
+	}
+	for _, l := range got.Tenants {
+		if l.Readings != 1 || l.Writing != 1 || (l.Devices > 0) != (l.Tenant == "contoso") {
+			t.Errorf("%+v", l)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,9 +28,9 @@ type CostQuestion struct {
 // countedBefore is how many days before a question devices are looked for that nobody has counted since.
 const countedBefore = 7
 
-// Costs returns what tenants cost. It takes a request for each pipeline and for each thousand rows of the days'
-// tenants; and for each tenant and partition of the fleet with reports one or two for each year, or for each month if
-// the window is shorter than a day.
+// Costs returns what tenants cost. It takes a request for each pipeline, for each tenant with reports, and for each
+// thousand rows of the days' tenants; and for each tenant and partition of the fleet with reports one or two for each
+// year, or for each month if the window is shorter than a day.
 func (f Reports) Costs(ctx context.Context, q CostQuestion, skipped *Skipped) (cost.Costs, error) {
 	c := cost.Counted{From: q.From, To: q.To, Tenant: q.Tenant, ByDay: q.ByDay,
 		Stored: map[schema.Tenant]map[schema.Day]schema.Stored{}}
@@ -44,18 +45,16 @@ func (f Reports) Costs(ctx context.Context, q CostQuestion, skipped *Skipped) (c
 	if c.Devices, err = f.tenantDevices(ctx, q.From-countedBefore, q.To, skipped); err != nil {
 		return cost.Costs{}, err
 	}
-	tenants := map[schema.Tenant]bool{q.Tenant: true}
+	tenants := []schema.Tenant{q.Tenant}
 	if q.Tenant == "" {
-		delete(tenants, q.Tenant)
-		for _, d := range c.Devices {
-			tenants[d.Tenant] = d.Tenant != ""
+		if tenants, err = f.tenants(ctx); err != nil {
+			return cost.Costs{}, err
 		}
-		delete(tenants, "")
 	}
 	var mu sync.Mutex
 	reading, ctx := errgroup.WithContext(ctx)
 	reading.SetLimit(atOnce)
-	for tenant := range tenants {
+	for _, tenant := range tenants {
 		reading.Go(func() error {
 			var own Skipped
 			stored, err := f.storedOn(ctx, tenant, q, &own)
@@ -73,6 +72,30 @@ func (f Reports) Costs(ctx context.Context, q CostQuestion, skipped *Skipped) (c
 		return cost.Costs{}, err
 	}
 	return cost.Of(c), nil
+}
+
+// tenants returns the tenants that have reports, also those whose devices nobody has counted: they came later on that
+// day, have left, or brought the history of other months. Each takes a request.
+func (f Reports) tenants(ctx context.Context) (all []schema.Tenant, err error) {
+	key := func(pk string) string {
+		tenant, _, _ := strings.Cut(pk, schema.Separator)
+		return tenant
+	}
+	next := func(pk string) tables.Keys {
+		return tables.Keys{From: tables.KeysWithPrefix(key(pk) + schema.Separator).Before}
+	}
+	for pk, err := range leaping(ctx, f.table(), tables.Keys{}, next) {
+		if tables.Absent(err) { // no worker has created the table
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if t, err := schema.ParseTenantKey(key(pk)); err == nil {
+			all = append(all, t)
+		}
+	}
+	return all, nil
 }
 
 // storedOn returns what a tenant's devices have stored on each day.
