@@ -12,9 +12,18 @@ import (
 // Records returns the records of the devices with these IDs, in the order of the IDs and
 // without their tokens, except for devices that were removed. A limit of zero means all.
 func (f Devices) Records(ctx context.Context, ids tables.Keys, limit int) iter.Seq2[schema.Device, error] {
-	q := tables.Query{Range: tables.Range{Partitions: ids}, Size: limit, Select: schema.DeviceSummary()}
-	all := recordsOf(ctx, f.devices(), q, schema.DeviceOf)
-	return Limited(selected(all, func(d *schema.Device) (bool, error) { return !d.Status.Left(), nil }), limit)
+	in := func(d *schema.Device) (bool, error) { return !d.Status.Left(), nil }
+	return Limited(selected(f.records(ctx, ids, limit), in), limit)
+}
+
+// AllRecords returns also those of devices that were removed.
+func (f Devices) AllRecords(ctx context.Context, ids tables.Keys, limit int) iter.Seq2[schema.Device, error] {
+	return Limited(f.records(ctx, ids, limit), limit)
+}
+
+func (f Devices) records(ctx context.Context, ids tables.Keys, size int) iter.Seq2[schema.Device, error] {
+	q := tables.Query{Range: tables.Range{Partitions: ids}, Size: size, Select: schema.DeviceSummary()}
+	return recordsOf(ctx, f.devices(), q, schema.DeviceOf)
 }
 
 // Record returns the record of a device; false where it has none.

@@ -149,13 +149,12 @@ func (x *index) selected(f Filter, now uint32) *selection {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if f == (Filter{}) {
-		return &selection{all: true, total: len(x.devices)}
+		return &selection{all: true, total: len(x.devices) - x.gone}
 	}
 	s := &selection{has: make([]bool, len(x.devices))}
 	m := x.matcher(f, now)
 	for i := range x.devices {
-		if m.matches(i) {
-			s.has[i] = true
+		if s.has[i] = m.matches(i); s.has[i] && x.devices[i].flags&hasLeft == 0 {
 			s.total++
 		}
 	}

@@ -2,6 +2,7 @@ package model
 
 import (
 	"encoding/json"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -35,6 +36,7 @@ type index struct {
 	holds map[monthOf]map[int32]schema.Track // of failing devices, by position
 
 	former map[string][]uint32 // tenants that devices have left, by ID
+	gone   int                 // devices that have left the fleet
 
 	ready []bool // all records of an account were read once
 
@@ -65,6 +67,7 @@ const (
 	isHeld
 	isRecorded // it has a record; others are known from their values or the fleet table
 	isPlaced
+	hasLeft // it was removed: it is in no list, and its outputs can be read
 )
 
 // A value is the newest one of a sensor.
@@ -219,11 +222,22 @@ func (x *index) found(in uint16, r schema.Device) {
 // record takes a record. A device that is in two accounts, as while it is copied, is shown from the first of them,
 // unless it is surely in the other.
 func (x *index) record(in uint16, r *schema.Device, surely bool) (changed bool) {
+	if _, is := x.at[string(r.ID)]; !is && r.Status == schema.Erased {
+		return false
+	}
 	known := len(x.devices)
 	d := &x.devices[x.device(string(r.ID), r.Tenant, monthIn{in, r.Month})]
 	was := *d
-	if x.in(d) < in && d.flags&isRecorded != 0 && !surely {
+	if x.in(d) < in && d.flags&isRecorded != 0 && !surely && (r.Status.Left() || d.flags&hasLeft == 0) {
 		return false
+	}
+	if r.Status.Left() {
+		return x.leave(d, in)
+	}
+	if d.flags&hasLeft != 0 { // it has registered again
+		x.gone--
+		x.members[d.month]++
+		d.flags &^= hasLeft
 	}
 	if month := x.month(monthIn{in, r.Month}); d.month != month { // also if it was erased, and has registered again
 		x.members[d.month]--
@@ -264,6 +278,29 @@ func (x *index) record(in uint16, r *schema.Device, surely bool) (changed bool) 
 		d.labels != was.labels || d.model != was.model || d.every != was.every
 }
 
+// leave takes a device out of the fleet, unless another account has it. It stays known, as its outputs do.
+func (x *index) leave(d *device, in uint16) (changed bool) {
+	if x.in(d) != in || d.flags&hasLeft != 0 {
+		return false
+	}
+	x.gone++
+	x.members[d.month]--
+	x.placed++
+	d.flags, d.values, d.newest = isRecorded|hasLeft, nil, 0
+	return true
+}
+
+// inFleet yields the devices that have not left the fleet, with their positions. The lock is held.
+func (x *index) inFleet() iter.Seq2[int, *device] {
+	return func(yield func(int, *device) bool) {
+		for i := range x.devices {
+			if d := &x.devices[i]; d.flags&hasLeft == 0 && !yield(i, d) {
+				return
+			}
+		}
+	}
+}
+
 // seconds returns the whole seconds of a stated interval.
 func seconds(d time.Duration) uint32 { return uint32(d / time.Second) }
 
@@ -274,8 +311,8 @@ func (x *index) newest(in uint16, p schema.LatestPartition, all []query.Newest) 
 	changed := false
 	for _, n := range all {
 		d := &x.devices[x.device(string(n.Device), p.Tenant, monthIn{in, p.Month})]
-		if x.tenants.text(d.tenant) != string(p.Tenant) || x.in(d) != in {
-			continue // it has moved from there, or to there, or is shown from another account
+		if x.tenants.text(d.tenant) != string(p.Tenant) || x.in(d) != in || d.flags&hasLeft != 0 {
+			continue // it has moved from there, or to there, or is shown from another account, or has left
 		}
 		was := d.newest
 		changed = x.values(d, n.Values) || changed
@@ -375,8 +412,7 @@ func (x *index) proposals() (all []query.Interval) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	devices, gaps := map[uint16]int{}, map[uint16][]time.Duration{}
-	for i := range x.devices {
-		d := &x.devices[i]
+	for _, d := range x.inFleet() {
 		if d.every != 0 || d.flags&isRevoked != 0 {
 			continue
 		}

@@ -72,8 +72,7 @@ func (ls *Lists) list(q ListQuery) (DeviceList, error) {
 	sensor, sensed := x.sensors.number[q.Sensor]
 	matcher := x.matcher(q.Filter, now)
 	first := smallest{limit: q.Limit + 1}
-	for i := range x.devices {
-		d := &x.devices[i]
+	for i, d := range x.inFleet() {
 		if !strings.HasPrefix(d.id, q.Prefix) || q.Box != nil && !d.in(*q.Box) || !matcher.matches(i) {
 			continue
 		}

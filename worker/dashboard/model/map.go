@@ -83,12 +83,11 @@ func (ms *Maps) mapAt(q MapQuery, at time.Time) Map {
 	return m
 }
 
-// of yields the devices of a tenant, or of all for the empty one. The lock is held.
+// of yields the devices in the fleet of a tenant, or of all for the empty one. The lock is held.
 func (x *index) of(tenant string) iter.Seq[*device] {
 	return func(yield func(*device) bool) {
 		number, known := x.tenants.number[tenant]
-		for i := range x.devices {
-			d := &x.devices[i]
+		for _, d := range x.inFleet() {
 			if (tenant == "" || known && d.tenant == number) && !yield(d) {
 				return
 			}

@@ -170,8 +170,8 @@ func (x *index) ofTenants() map[string][]int32 {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	all := map[string][]int32{}
-	for i := range x.devices {
-		tenant := x.tenants.text(x.devices[i].tenant)
+	for i, d := range x.inFleet() {
+		tenant := x.tenants.text(d.tenant)
 		all[tenant] = append(all[tenant], int32(i))
 	}
 	return all

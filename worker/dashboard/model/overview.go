@@ -46,8 +46,7 @@ func (x *index) overview(f Filter, now uint32) (out Overview) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	m := x.matcher(f, now)
-	for i := range x.devices {
-		d := &x.devices[i]
+	for i, d := range x.inFleet() {
 		if !m.matches(i) {
 			continue
 		}

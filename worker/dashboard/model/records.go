@@ -60,7 +60,7 @@ func (p *poller) recordsIn(
 ) (last schema.DeviceID, err error) {
 	var all []schema.Device
 	n := 0
-	for d, err := range query.Readable(p.account.fleet.Devices().Records(ctx, ids, limit), new(query.Skipped)) {
+	for d, err := range query.Readable(p.account.fleet.Devices().AllRecords(ctx, ids, limit), new(query.Skipped)) {
 		if err != nil {
 			return "", err
 		}

@@ -91,8 +91,7 @@ func (x *index) tallies(now uint32) []Tenant {
 	for i, name := range x.tenants.all {
 		all[i].Tenant = name
 	}
-	for i := range x.devices {
-		d := &x.devices[i]
+	for _, d := range x.inFleet() {
 		t := &all[d.tenant]
 		t.Devices++
 		switch d.state(now) {

@@ -1,0 +1,72 @@
+package model
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
+	"furrow/worker/dashboard/model/modeltest"
+)
+
+// TestRemovedDeviceIsInNoList: furrow help devices says so. Its outputs stay.
+func TestRemovedDeviceIsInNoList(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Add(t, schema.Device{ID: "pump-7"}, schema.Device{ID: "pump-8"})
+	for _, d := range f.Devices {
+		f.Send(t, d.ID, time.Now().Add(-time.Minute), map[string]any{"temperature": 1.0})
+	}
+	f.Fold(t)
+	running := over(t, f)
+	look(t, running)
+	records := func(of *Store) { must.Succeed(t, of.Accounts.all[0].poller.allRecords(t.Context())) }
+	mustList := func(when string, s *Store, want string) {
+		t.Helper()
+		look(t, s)
+		list := must.Have(s.Lists.Devices(t.Context(), ListQuery{}))(t)
+		var ids []string
+		for _, d := range list.Devices {
+			ids = append(ids, d.Device)
+		}
+		n, shown := len(ids), must.Have(s.Maps.Map(t.Context(), MapQuery{}))(t)
+		tenants := s.Tenants.tallies(t.Context())
+		if got := strings.Join(ids, " "); got != want || shown.Total != n || tenants[0].Devices != n {
+			t.Errorf("%s: it lists %s, with %d on the map and %d of the tenant", when, got, shown.Total, tenants[0].Devices)
+		}
+		at := monthIn{0, f.Devices[0].Month}
+		if of, _ := s.Accounts.index.count(at); int(of) != n {
+			t.Errorf("%s: %d are of the month", when, of)
+		}
+	}
+
+	gone := f.Devices[0]
+	gone.Status = schema.Removed
+	f.Add(t, gone)
+	records(running)
+	started := over(t, f)
+	mustList("a dashboard that was running", running, "pump-8")
+	mustList("one that was started afterwards", started, "pump-8")
+	rows := must.Have(running.FleetRows.Windows(t.Context(), FleetQuery{Window: "1h",
+		From: time.Now().Add(-24 * time.Hour), To: time.Now(), Part: Part{Limit: 10}}))(t)
+	n := 0
+	for _, err := range rows.Rows {
+		must.Succeed(t, err)
+		n++
+	}
+	if n != 2 {
+		t.Errorf("%d windows are kept of two devices", n)
+	}
+
+	gone.Status = schema.Active
+	f.Add(t, gone)
+	for _, s := range []*Store{running, started} {
+		records(s)
+		mustList("after it has registered again", s, "pump-7 pump-8")
+	}
+	gone.Status = schema.Erased
+	f.Add(t, gone)
+	records(running)
+	mustList("after its data is gone", running, "pump-8")
+}
