@@ -46,12 +46,12 @@ func TestRewindReplacesOutputs(t *testing.T) {
 		}
 	}
 	const line = "rewind --tenant acme --to -2d --pipeline live"
-	f.says("3 devices would be", line+" --dry-run")
+	f.says("would fold 3 devices", line+" --dry-run")
 	f.work()
 	if f.hours() == want {
 		t.Fatal("nothing was changed, or a dry run has repaired it")
 	}
-	f.says("live: 3 devices are", line)
+	f.says("live folds 3 devices again", line)
 	f.work()
 	if got := f.hours(); got != want {
 		t.Errorf("after the rewind:\n%s\nwant\n%s", got, want)

@@ -71,15 +71,16 @@ func rewind(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		n, verb := 0, "are"
+		n, verb := 0, "folds"
 		if c.Bool("dry-run") {
-			verb = "would be"
+			verb = "would fold"
 			n, err = acts.WouldRewind(c.Context, pipeline, r)
 		} else {
 			n, err = acts.Rewind(c.Context, commandActor(), pipeline, r)
 		}
 		total += n
-		text := fmt.Sprintf("%s: %d devices %s folded again from %s on", p.Name, n, verb, to.Time().Format(time.RFC3339))
+		text := fmt.Sprintf("%s %s %s again from %s on", p.Name, verb, many(int64(n), "device"),
+			to.Time().Format(time.RFC3339))
 		if err := printAct(c, err, rewoundLine{p.Name, n, to.Time(), c.Bool("dry-run")}, text); err != nil {
 			return err
 		}

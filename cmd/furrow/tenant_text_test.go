@@ -57,7 +57,7 @@ func TestTenantsSitesAndLabelsAreAnyText(t *testing.T) {
 			t.Errorf("query %q says\n%s", args, out)
 		}
 	}
-	f.says("3 devices would be", "rewind --to -1d --dry-run --tenant", tenant)
+	f.says("would fold 3 devices", "rewind --to -1d --dry-run --tenant", tenant)
 	f.must("rejects --tenant", tenant)
 	f.pages(t, tenant, place)
 }
