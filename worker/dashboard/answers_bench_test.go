@@ -113,7 +113,7 @@ func BenchmarkAnswers(b *testing.B) {
 }
 
 // fill writes rows of one partition.
-func fill(b *testing.B, f *fixture, table string, n int, row func(int) tables.Entity) {
+func fill(b testing.TB, f *fixture, table string, n int, row func(int) tables.Entity) {
 	b.Helper()
 	var g errgroup.Group
 	g.SetLimit(64) // transactions that are stored together

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/model/modeltest"
@@ -64,5 +65,27 @@ func TestFileOfAPartOfTheFleetIsRefused(t *testing.T) {
 		if code, lines := f.saved(t, page); code != http.StatusServiceUnavailable {
 			t.Errorf("%s: %d %.300q", page, code, lines)
 		}
+	}
+}
+
+// TestFileOfAPartOfAChartIsRefused: a chart says that it shows the first 2,000 values alone, and a file cannot.
+func TestFileOfAPartOfAChartIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, 2, Config{Loopback: true})
+	from := time.Now().Add(-50 * time.Minute)
+	fill(t, f, f.Names.Readings(), 2100, func(i int) tables.Entity {
+		at := tables.TicksOf(from.Add(time.Duration(i) * time.Second))
+		e := tables.Entity{PartitionKey: "d0001", RowKey: at.String()}
+		e.Set("temperature", tables.Double(20))
+		return e
+	})
+	f.run(t, 2)
+	const file = "/devices/d0001/series.csv?span=1h&sensor=temperature&window="
+	w := f.get(file + "raw")
+	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "longer window") {
+		t.Errorf("a file of a part: %d %.300s", w.Code, w.Body)
+	}
+	if w := f.get(file + "1m"); w.Code != http.StatusOK {
+		t.Errorf("a file of minutes: %d %.300s", w.Code, w.Body)
 	}
 }

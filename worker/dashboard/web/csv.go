@@ -50,6 +50,10 @@ func (s *Site) seriesCSV(w http.ResponseWriter, r *http.Request, p api.Compared)
 		if err != nil {
 			return err
 		}
+		if series.More { // a saved file does not say so
+			return api.NewProblem(api.BadRequest, "Too many points for a file",
+				fmt.Sprintf("The chart shows some values of %s. Choose a shorter time or a longer window.", q.Sensor))
+		}
 		lines = append(lines, seriesLines(q.Device, series)...)
 	}
 	var b bytes.Buffer
