@@ -85,11 +85,11 @@ func operations() []operation {
 		},
 		{route: "/v1/devices/{id}/readings", id: "readings",
 			summary: "Rows that a device has written",
-			about: "Each row of the span, the oldest first, with its values as the device's model " +
-				"understands them; or the newest rows, the newest first. It reads at most 1,000,000 rows, one " +
-				"storage operation per thousand. Where there is more, next continues: over all parts, each " +
-				"row that exists throughout comes once. JSON lines, CSV and Arrow have a line for each row or " +
-				"sensor. A part ends at the latest after about 4 MiB or 5 seconds: go on while there is next, " +
+			about: "Each row of the span, the oldest first, with its values as the device's model understands them; " +
+				"or the newest rows, the newest first. It reads at most 1,000,000 rows, one storage operation " +
+				"per thousand. Where there is more, next continues: over all parts, each row that exists " +
+				"throughout comes once. JSON lines have a line for each row, CSV and Arrow one for each of its " +
+				"sensors. A part ends at the latest after about 4 MiB or 5 seconds: go on while there is next, " +
 				"which is in the header Furrow-Next, too.",
 			takes:  "id from to span newest sensorsOfReadings whereOfReadings after limit format",
 			answer: model.Readings{},
@@ -108,15 +108,15 @@ func operations() []operation {
 		},
 		{route: "/v1/query", id: "query",
 			summary: "What many devices have measured, by windows of time, or their newest values",
-			about: "The devices that tenant, site, label, text, state, prefix and devices select: windows of " +
-				"a former tenant by what the device was when it left that tenant. Windows come day by day in " +
-				"UTC, within a day by tenant, month of deployment and device, and for each device by time. " +
-				"Newest values come by device, and are the dashboard's: it reads no storage for them, and " +
-				"their times are in seconds. It reads at most 1,000,000 rows, and refuses more than " +
-				"20,000,000 windows in all. Where there is more, next continues: over all parts, each window " +
-				"comes once. JSON lines, CSV and Arrow have a line for each row or sensor. A part ends at the " +
-				"latest after about 4 MiB or 5 seconds: go on while there is next, which is in the header " +
-				"Furrow-Next, too.",
+			about: "The devices that tenant, site, label, text, state, prefix and devices select: windows of a " +
+				"former tenant by what the device was when it left that tenant. Windows come day by day in UTC, " +
+				"within a day by tenant, month of deployment and device, and for each device by time. Newest " +
+				"values come by device, and are the dashboard's: it reads no storage for them, and their times " +
+				"are in seconds. It reads at most 1,000,000 rows, and refuses more than 20,000,000 windows in " +
+				"all. Where there is more, next continues: over all parts, each window comes once. JSON lines " +
+				"have a line for each row, CSV and Arrow one for each of its sensors. A part ends at the latest " +
+				"after about 4 MiB or 5 seconds: go on while there is next, which is in the header Furrow-Next, " +
+				"too.",
 			takes: "tenant site label text state prefix devices sensors windowOfQuery from to span after " +
 				"limit format model whereOfQuery",
 			answer: either{"QueryAnswer", model.Windows{}, model.Newest{}},
@@ -125,12 +125,13 @@ func operations() []operation {
 		{route: "/v1/readings", id: "fleetReadings",
 			summary: "Rows that many devices have written",
 			about: "The devices that tenant, site, label, text, state, prefix and devices select: rows of a former " +
-				"tenant by what the device was when it left that tenant. They come by tenant, month of deployment and " +
-				"device, and for each device the oldest first, with their values as the device's model understands them. " +
-				"An answer reads at most 1,000,000 rows, one storage operation per device and thousand. Where there is " +
-				"more, next continues: over all parts, each row that exists throughout comes once. JSON lines, CSV and " +
-				"Arrow have a line for each row or sensor. A part ends at the latest after about 4 MiB or 5 seconds, " +
-				"perhaps without rows: go on while there is next, which is in the header Furrow-Next, too.",
+				"tenant by what the device was when it left that tenant. They come by tenant, month of " +
+				"deployment and device, and for each device the oldest first, with their values as the device's " +
+				"model understands them. An answer reads at most 1,000,000 rows, one storage operation per " +
+				"device and thousand. Where there is more, next continues: over all parts, each row that exists " +
+				"throughout comes once. JSON lines have a line for each row, CSV and Arrow one for each of its " +
+				"sensors. A part ends at the latest after about 4 MiB or 5 seconds, perhaps without rows: go on " +
+				"while there is next, which is in the header Furrow-Next, too.",
 			takes: "tenant site label text state prefix devices sensorsOfReadings from to span after limit format model " +
 				"whereOfReadings",
 			answer: model.FleetReadings{},
@@ -139,14 +140,14 @@ func operations() []operation {
 		{route: "/v1/reports", id: "reports",
 			summary: "What the devices of tenants, of their sites or with the values of a label have measured " +
 				"together",
-			about: "Reports have to be configured, by what and for which windows. They come tenant after " +
-				"tenant, for each period after period (a day for windows shorter than an hour, a month for " +
-				"those shorter than a day, and else a year), within one by group, and for each group by time. " +
-				"A bucket that is open is reported every five minutes, or every hour where it is longer than " +
-				"an hour. first and last are those by time over all devices. Where there is more, next " +
-				"continues: over all parts, each report comes once. JSON lines, CSV and Arrow have a line for " +
-				"each row or sensor. A part ends at the latest after about 4 MiB or 5 seconds: go on while " +
-				"there is next, which is in the header Furrow-Next, too.",
+			about: "Reports have to be configured, by what and for which windows. They come tenant after tenant, " +
+				"for each period after period (a day for windows shorter than an hour, a month for those shorter " +
+				"than a day, and else a year), within one by group, and for each group by time. A bucket that is " +
+				"open is reported every five minutes, or every hour where it is longer than an hour. first and " +
+				"last are those by time over all devices. Where there is more, next continues: over all parts, " +
+				"each report comes once. JSON lines have a line for each row, CSV and Arrow one for each of its " +
+				"sensors. A part ends at the latest after about 4 MiB or 5 seconds: go on while there is next, " +
+				"which is in the header Furrow-Next, too.",
 			takes: "tenantOfReports by siteOfReports labelOfReports sensors windowOfReports from to span " +
 				"after limit format",
 			answer: model.Reports{},
