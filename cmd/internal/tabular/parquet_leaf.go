@@ -28,6 +28,7 @@ type leaf struct {
 	read       func() (entries int64, err error)
 	cell       func(i int) (Cell, error)
 	fixed      *fixedReader // reads the column instead; nil for most
+	refused    error        // why a value within a list or map of the row was refused
 }
 
 // batch is how many entries are read at a time.

@@ -38,10 +38,25 @@ func (n *node) cell() (Cell, error) {
 		return c, err
 	}
 	text, err := n.value(nil)
+	if err == nil {
+		err = n.refused()
+	}
 	if err != nil || string(text) == "null" {
 		return Cell{}, err
 	}
 	return Cell{string(text), jsontext.Value(text).Kind()}, nil
+}
+
+// refused returns why a value of the row was refused. It is known only after all of the row's entries were taken: the
+// next row begins where they end.
+func (n *node) refused() (err error) {
+	if n.leaf != nil {
+		err, n.leaf.refused = n.leaf.refused, nil
+	}
+	for _, child := range n.children {
+		err = errors.Join(err, child.refused())
+	}
+	return err
 }
 
 // value appends the next value as JSON.
@@ -64,6 +79,9 @@ func (n *node) one(b []byte) (_ []byte, err error) {
 	switch {
 	case n.leaf != nil:
 		_, c, err := n.leaf.nextEntry()
+		if _, is := errors.AsType[*LineError](err); is {
+			err, n.leaf.refused = nil, err
+		}
 		if c.Kind == '"' {
 			b, _ = jsontext.AppendQuote(b, c.Text) // invalid UTF-8 is replaced
 		} else if c.Kind == 0 {

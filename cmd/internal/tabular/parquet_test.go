@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -166,4 +167,41 @@ func taken() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapSys)
+}
+
+// TestAnInfinityInAListRefusesItsRowAlone: the lists of the rows after it keep their places.
+func TestAnInfinityInAListRefusesItsRowAlone(t *testing.T) {
+	type point struct {
+		X float64 `parquet:"x"`
+		Y float64 `parquet:"y"`
+	}
+	type listed struct {
+		List   []float64          `parquet:"list,list"`
+		Points []point            `parquet:"points,list"`
+		Map    map[string]float64 `parquet:"map"`
+	}
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[listed](&b)
+	for _, n := range []float64{1, math.Inf(1), 2} {
+		row := listed{[]float64{n, 7, 8}, []point{{n, 7}, {8, 9}}, map[string]float64{"a": n, "b": 7}}
+		must.Have(w.Write([]listed{row}))(t)
+	}
+	must.Succeed(t, w.Close())
+	f := must.Have(Open(&b, Options{}))(t)
+	for row, n := range []string{"1", "", "2"} {
+		r, err := f.Next()
+		if n == "" {
+			if _, is := errors.AsType[*LineError](err); !is {
+				t.Errorf("row %d: %v", row+1, err)
+			}
+			continue
+		}
+		must.Succeed(t, err)
+		want := Record{{"[" + n + ",7,8]", '['}, {`[{"x":` + n + `,"y":7},{"x":8,"y":9}]`, '['},
+			{`{"a":` + n + `,"b":7}`, '{'}}
+		if !slices.Equal(r, want) {
+			t.Errorf("row %d is %q, want %q", row+1, r, want)
+		}
+	}
+	must.Succeed(t, f.Close())
 }
