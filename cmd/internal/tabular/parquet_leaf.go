@@ -2,6 +2,7 @@ package tabular
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -48,7 +49,7 @@ func (l *leaf) open(chunk file.ColumnChunkReader) error {
 		each(l, chunk, chunk.ReadBatchInPage, func(v int64) (Cell, error) { return l.integer(v, 64) })
 	case *file.Int96ColumnChunkReader:
 		each(l, chunk, chunk.ReadBatchInPage, func(v parquet.Int96) (Cell, error) {
-			return Cell{v.ToTime().UTC().Format(time.RFC3339Nano), '"'}, nil
+			return Cell{int96(v).Format(time.RFC3339Nano), '"'}, nil
 		})
 	case *file.Float32ColumnChunkReader:
 		each(l, chunk, chunk.ReadBatchInPage, func(v float32) (Cell, error) { return float(float64(v), 32) })
@@ -188,6 +189,14 @@ func (l *leaf) integer(v int64, size int) (Cell, error) {
 		}
 	}
 	return Cell{strconv.FormatInt(v, 10), '0'}, nil
+}
+
+// int96 returns the time of a Julian day and the nanoseconds since its midnight. The library is right only for the
+// years 1678 to 2262: it takes any other time for one of these.
+func int96(v parquet.Int96) time.Time {
+	const epoch = 2440588 // 1970-01-01
+	day := int64(binary.LittleEndian.Uint32(v[8:])) - epoch
+	return time.Unix(day*86400, int64(binary.LittleEndian.Uint64(v[:8]))).UTC()
 }
 
 func floor(v, unit int64) int64 {

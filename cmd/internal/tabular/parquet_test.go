@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/deprecated"
 
 	"furrow/tables/azuretest/must"
 )
@@ -204,4 +206,26 @@ func TestAnInfinityInAListRefusesItsRowAlone(t *testing.T) {
 		}
 	}
 	must.Succeed(t, f.Close())
+}
+
+// TestTimesOfINT96AreOfTheirYear, also beyond those that nanoseconds in 64 bits have: programs write the year 9999 for
+// no end.
+func TestTimesOfINT96AreOfTheirYear(t *testing.T) {
+	type valid struct {
+		Until deprecated.Int96 `parquet:"until"`
+	}
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[valid](&b)
+	times := map[uint32]string{5373484: "9999-12-31T00:00:00.000000001Z", 2460677: "2025-01-01T00:00:00.000000001Z",
+		1721426: "0001-01-01T00:00:00.000000001Z", 2670691: "2600-01-01T00:00:00.000000001Z"}
+	days := slices.Sorted(maps.Keys(times))
+	for _, day := range days {
+		must.Have(w.Write([]valid{{deprecated.Int96{1, 0, day}}}))(t)
+	}
+	must.Succeed(t, w.Close())
+	for i, row := range all(t, &b) {
+		if want := `"` + times[days[i]]; row["until"] != want {
+			t.Errorf("day %d is %s, want %s", days[i], row["until"], want)
+		}
+	}
 }
