@@ -43,6 +43,9 @@ func TestOddValuesAreReadAsTheyAreOrRefused(t *testing.T) {
 			`{"time":"2025-01-01","v":1}`, []string{at + " v=1"}, []int{1, 2}, ""},
 		"invalid lines alone": {`{"time":"2025-01-01","v":1}{"time":"2025-01-01","v":2}`,
 			[]string{"!line 1: not a JSON object"}, nil, ""},
+		"arrays one after another": {`[{"time":"2025-01-01","v":1}]` + "\n[]" + `[{"time":"2025-01-01","v":2}] ` +
+			`{"time":"2025-01-01","v":3} [4]`, []string{at + " v=1", at + " v=2", at + " v=3"}, []int{4}, ""},
+		"something behind an array": {`[{"time":"2025-01-01","v":1}] end`, []string{"!object 2: not JSON"}, nil, ""},
 		"a cell that begins like a comment": {"tag,time,v\n#A,2025-01-01,1\nB,2025-01-01,2\n",
 			[]string{at + ` tag="B" v=2`}, nil, "lines that begin with # are skipped: 1"},
 	} {

@@ -81,28 +81,19 @@ func (f *Reader) object(text []byte) (r Record, err error) {
 	return r, nil
 }
 
-// objects reads objects that follow one another, or that are elements of an array.
+// objects reads objects that follow one another, or that are elements of arrays.
 type objects struct {
 	*Reader
 	in      *jsontext.Decoder
 	inArray bool
 }
 
-func newObjects(f *Reader, in io.Reader, start jsonStart) (*objects, error) {
-	o := &objects{f, jsontext.NewDecoder(in), start == array}
-	if o.inArray {
-		if _, err := o.in.ReadToken(); err != nil {
-			return nil, fmt.Errorf("not JSON: %s", PlainError(err))
-		}
-	}
-	return o, nil
-}
-
 func (o *objects) next() (Record, error) {
-	o.Line++
-	if o.inArray && o.in.PeekKind() == ']' {
-		return nil, io.EOF
+	for kind := o.in.PeekKind(); kind == '[' && !o.inArray || kind == ']' && o.inArray; kind = o.in.PeekKind() {
+		_, _ = o.in.ReadToken() // peeked at before
+		o.inArray = !o.inArray
 	}
+	o.Line++
 	value, err := o.in.ReadValue()
 	switch {
 	case errors.Is(err, io.EOF) && !o.inArray:

@@ -126,8 +126,8 @@ func Open(r io.Reader, o Options) (*Reader, error) {
 	}
 	if start := startOf(in); f.Format == "" && start != notJSON {
 		if f.Format = JSONL; start != oneLine {
-			f.records, err = newObjects(f, in, start)
-			return f, err
+			f.records = &objects{f, jsontext.NewDecoder(in), false}
+			return f, nil
 		}
 	}
 	f.lines = newLines(in, o.Readings && f.Encoding == utf8Name)
