@@ -37,7 +37,15 @@ func (s *arrowStream) Read(p []byte) (n int, err error) {
 	}
 	n, err = s.in.Read(p[:min(int64(len(p)), s.body)])
 	s.body -= int64(n)
-	return n, err
+	return n, within(err)
+}
+
+// within returns the error of reading within a message: a stream that ends there was cut.
+func within(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
 }
 
 // message reads what the next message says of itself.
@@ -57,7 +65,7 @@ func (s *arrowStream) message() (err error) {
 	}
 	s.ahead = slices.Grow(head, int(size))[:8+int(size)]
 	if _, err := io.ReadFull(s.in, s.ahead[8:]); err != nil || size == 0 {
-		return err
+		return within(err)
 	}
 	m := arrowRoot(s.ahead[8:])
 	const typeOf, headerOf, bodyOf = 6, 8, 10 // slots of a message

@@ -1,10 +1,12 @@
 package tabular
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"io"
 	"runtime/debug"
+	"slices"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -54,6 +56,32 @@ func TestStreamsOfArrowAreRead(t *testing.T) {
 	}
 	if _, err := f.Next(); err != io.EOF {
 		t.Errorf("at the end: %v", err)
+	}
+}
+
+// TestACutStreamOfArrowIsAnError: only between two messages may a stream end.
+func TestACutStreamOfArrowIsAnError(t *testing.T) {
+	whole := streamOf(t)
+	var ends []int // of messages
+	for in := (&arrowStream{in: bufio.NewReader(bytes.NewReader(whole))}); ; {
+		if err := in.message(); err != nil {
+			break
+		}
+		at := int64(len(in.ahead)) + in.body
+		if len(ends) > 0 {
+			at += int64(ends[len(ends)-1])
+		}
+		ends = append(ends, int(at))
+		must.Have(io.CopyN(io.Discard, in, int64(len(in.ahead))+in.body))(t)
+	}
+	for n := len(arrowMagic); n < len(whole); n++ {
+		f, err := Open(bytes.NewReader(whole[:n]), Options{})
+		for err == nil {
+			_, err = f.Next()
+		}
+		if err == io.EOF && !slices.Contains(ends, n) {
+			t.Errorf("with %d bytes of %d it ends as if it were whole", n, len(whole))
+		}
 	}
 }
 
