@@ -111,9 +111,9 @@ func arrowCell(of arrow.Array, i int) (Cell, error) {
 	case *columns.Binary:
 		return Cell{base64.StdEncoding.EncodeToString(of.Value(i)), '"'}, nil
 	case *columns.String:
-		return Cell{of.Value(i), '"'}, nil
+		return textOf(of.Value(i))
 	case *columns.LargeString:
-		return Cell{of.Value(i), '"'}, nil
+		return textOf(of.Value(i))
 	case *columns.Timestamp:
 		t := of.DataType().(*arrow.TimestampType)
 		layout := "2006-01-02T15:04:05.999999999"

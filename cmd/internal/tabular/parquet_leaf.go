@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow/float16"
 	"github.com/apache/arrow-go/v18/parquet"
@@ -227,11 +228,19 @@ func float(v float64, size int) (Cell, error) {
 	return Cell{strconv.FormatFloat(v, 'g', -1, size), '0'}, nil
 }
 
+// textOf returns a text. In CSV and JSON, bytes that are not UTF-8 are refused, too.
+func textOf(v string) (Cell, error) {
+	if !utf8.ValidString(v) {
+		return Cell{}, &LineError{fmt.Errorf("%s is not UTF-8", strconv.QuoteToASCII(v[:min(len(v), 40)]))}
+	}
+	return Cell{v, '"'}, nil
+}
+
 // bytes returns bytes by their logical type: without one they are no text, whatever they look like.
 func (l *leaf) bytes(v []byte) (Cell, error) {
 	switch logical := l.column.LogicalType().(type) {
 	case schema.StringLogicalType, schema.EnumLogicalType, schema.JSONLogicalType:
-		return Cell{strings.ToValidUTF8(string(v), "\ufffd"), '"'}, nil
+		return textOf(string(v))
 	case schema.DecimalLogicalType:
 		if len(v) == 0 {
 			return Cell{}, nil

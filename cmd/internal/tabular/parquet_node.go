@@ -83,7 +83,7 @@ func (n *node) one(b []byte) (_ []byte, err error) {
 			err, n.leaf.refused = nil, err
 		}
 		if c.Kind == '"' {
-			b, _ = jsontext.AppendQuote(b, c.Text) // invalid UTF-8 is replaced
+			b, _ = jsontext.AppendQuote(b, c.Text)
 		} else if c.Kind == 0 {
 			b = append(b, "null"...)
 		} else {

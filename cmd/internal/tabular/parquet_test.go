@@ -11,9 +11,14 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow"
+	columns "github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/deprecated"
 
@@ -227,5 +232,40 @@ func TestTimesOfINT96AreOfTheirYear(t *testing.T) {
 		if want := `"` + times[days[i]]; row["until"] != want {
 			t.Errorf("day %d is %s, want %s", days[i], row["until"], want)
 		}
+	}
+}
+
+// TestTextsThatAreNotUTF8AreRefused: read as something else, they would be other texts in silence.
+func TestTextsThatAreNotUTF8AreRefused(t *testing.T) {
+	type named struct {
+		Name  string   `parquet:"name"`
+		Names []string `parquet:"names,list"`
+	}
+	const latin = "M\xfcnchen"
+	var inParquet, inArrow bytes.Buffer
+	w := parquet.NewGenericWriter[named](&inParquet)
+	first := named{"a", []string{"b"}}
+	must.Have(w.Write([]named{first, {latin, nil}, {"c", []string{latin, "d"}}, first}))(t)
+	must.Succeed(t, w.Close())
+	schema := arrow.NewSchema([]arrow.Field{{Name: "name", Type: arrow.BinaryTypes.String}}, nil)
+	b := columns.NewRecordBuilder(memory.DefaultAllocator, schema)
+	for _, name := range []string{"a", latin, latin, "a"} {
+		b.Field(0).(*columns.StringBuilder).Append(name)
+	}
+	s := ipc.NewWriter(&inArrow, ipc.WithSchema(schema))
+	must.Succeed(t, s.Write(b.NewRecordBatch()))
+	must.Succeed(t, s.Close())
+	for _, in := range []io.Reader{&inParquet, &inArrow} {
+		f := must.Have(Open(in, Options{}))(t)
+		for n, refused := range []bool{false, true, true, false} {
+			r, err := f.Next()
+			_, is := errors.AsType[*LineError](err)
+			if is != refused || is && !strings.Contains(err.Error(), `"M\xfcnchen"`) {
+				t.Errorf("row %d of %s: %v, %v", n+1, f.Format, r, err)
+			} else if !refused && r[0].Text != "a" {
+				t.Errorf("row %d of %s is %v", n+1, f.Format, r)
+			}
+		}
+		must.Succeed(t, f.Close())
 	}
 }
