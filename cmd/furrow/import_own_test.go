@@ -27,7 +27,7 @@ func ownRows() (all []tables.Entity) {
 		{"state": tables.String(" unknown "), "lat": tables.Double(91), "site": tables.String("s"),
 			"text": tables.String("-")},
 		{"state": tables.String("0042"), "on": tables.Boolean(true), "row": tables.Double(7e6), "time": tables.String("NA")},
-		{"raw": tables.Binary([]byte{0, 255}), "state": tables.String("a,\"b\"\n#c")},
+		{"raw": tables.Binary([]byte{0, 255}), "state": tables.String("\ra,\"b\"\n#c\r\nd\re")},
 	} {
 		e := tables.Entity{PartitionKey: "own-1", RowKey: schema.RowKey{Ticks: tables.TicksOf(at) + tables.Ticks(i),
 			Suffix: fmt.Sprint("s", i)}.String()}

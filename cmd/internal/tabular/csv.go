@@ -309,7 +309,7 @@ func (t *table) next() (Record, error) {
 			}
 			return r, err
 		}
-		cells, err := t.split(t.joined(text))
+		cells, err := t.split(t.joined(text, line.end))
 		if err != nil {
 			return nil, &LineError{err}
 		}
@@ -358,9 +358,9 @@ func (t *table) record(cells []string) (r Record, header bool, err error) {
 // maxJoined is how many lines a record may have.
 const maxJoined = 100
 
-// joined returns a line with those that follow it within a quoted field. If the quote is never closed, it is the line
-// alone, so that it spoils no other line.
-func (t *table) joined(text string) string {
+// joined returns a line with those that follow it within a quoted field, whose ends are a part of it. If the quote is
+// never closed, it is the line alone, so that it spoils no other line.
+func (t *table) joined(text, end string) string {
 	whole := text
 	for n := range maxJoined {
 		open, wrong := t.open(whole)
@@ -377,7 +377,10 @@ func (t *table) joined(text string) string {
 		if err != nil || line.err != nil {
 			break
 		}
-		whole += "\n" + string(line.text)
+		if end == "\r\n" {
+			end = "\r\r\n" // encoding/csv takes one CR away
+		}
+		whole, end = whole+end+string(line.text), line.end
 	}
 	return text
 }

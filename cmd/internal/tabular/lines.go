@@ -12,7 +12,8 @@ import (
 type line struct {
 	number int
 	text   []byte
-	err    error // errLong
+	end    string // LF, CRLF or CR; a file's last line may have none
+	err    error  // errLong
 }
 
 // lines reads lines that end with LF, CRLF or CR.
@@ -20,7 +21,8 @@ type lines struct {
 	in     *bufio.Scanner
 	utf8   bool
 	number int
-	long   bool // the line at hand is longer than MaxLine
+	long   bool   // the line at hand is longer than MaxLine
+	end    string // of the line at hand
 	ahead  []line
 }
 
@@ -53,6 +55,9 @@ func newLines(in io.Reader, mustBeUTF8 bool) *lines {
 			end, next = len(data), len(data)
 		}
 		l.long, skipping = skipping || end > MaxLine, false
+		if l.end = "\r\n"[:next-end]; end < next && data[end] == '\n' {
+			l.end = "\n"
+		}
 		return next, data[:end:end], nil
 	})
 	return l
@@ -75,7 +80,7 @@ func (l *lines) read() (line, error) {
 	if l.long {
 		return line{number: l.number, err: errLong}, nil
 	}
-	return line{number: l.number, text: text}, nil
+	return line{number: l.number, text: text, end: l.end}, nil
 }
 
 // next returns the next line, which is valid until the next call.
@@ -99,7 +104,7 @@ func (l *lines) peek(after int) (line, error) {
 		if err != nil {
 			return read, err
 		}
-		l.ahead = append(l.ahead, line{read.number, bytes.Clone(read.text), read.err})
+		l.ahead = append(l.ahead, line{read.number, bytes.Clone(read.text), read.end, read.err})
 	}
 	return l.ahead[after], nil
 }
