@@ -1,6 +1,7 @@
 package columnar
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -110,6 +111,11 @@ type ReadingsWriter struct {
 // first is the number of columns before those of series.
 const firstSeries = 4
 
+// defaultIndexed is how many bytes of the least and of the greatest value the index of pages has. Bytes have all of
+// theirs: the library shortens a greatest value that begins with bytes of 255 to a smaller one, by which readers pass
+// over the page. No text has such a byte.
+const defaultIndexed = parquet.DefaultColumnIndexSizeLimit
+
 // NewReadings returns a writer of a file with columns. Their names are different.
 func NewReadings(to io.Writer, series []NamedSeries) *ReadingsWriter {
 	many := len(series) > maxDictionaries
@@ -121,12 +127,17 @@ func NewReadings(to io.Writer, series []NamedSeries) *ReadingsWriter {
 	}
 	names := []string{Device, Time, Key, Doubtful}
 	w := &ReadingsWriter{at: map[Series]int{}}
+	indexed := map[string]int{}
 	for i, s := range series {
+		if s.Kind == Binary {
+			indexed[s.Name] = tables.MaxProperty
+		}
 		nodes, names = append(nodes, s.node(many)), append(names, s.Name)
 		w.at[s.Series] = firstSeries + i
 	}
 	told, _ := json.Marshal(series, json.Deterministic(true)) // of texts and numbers
-	w.rows = newRowWriter(to, names, nodes, parquet.KeyValueMetadata(SeriesKey, string(told)))
+	w.rows = newRowWriter(to, names, nodes, parquet.KeyValueMetadata(SeriesKey, string(told)),
+		parquet.ColumnIndexSizeLimit(func(column []string) int { return cmp.Or(indexed[column[0]], defaultIndexed) }))
 	return w
 }
 
