@@ -43,6 +43,11 @@ func TestOddValuesAreReadAsTheyAreOrRefused(t *testing.T) {
 			`{"time":"2025-01-01","v":1}`, []string{at + " v=1"}, []int{1, 2}, ""},
 		"invalid lines alone": {`{"time":"2025-01-01","v":1}{"time":"2025-01-01","v":2}`,
 			[]string{"!line 1: not a JSON object"}, nil, ""},
+		"a column that is called as the second of a name": {"time,v,v_2,v,column6,\n2025-01-01,1,2,3,4,5\n",
+			[]string{at + " column6=4 column6_2=5 v=1 v_2=2 v_3=3"}, nil, ""},
+		"a sensor that is called as a column": {"time,sensor,value,quality\n2025-01-01,temp,21,ok\n" +
+			"2025-01-01,quality,5,ok\n",
+			[]string{at + ` quality_2="ok" temp=21`, at + ` quality=5 quality_2="ok"`}, nil, ""},
 		"arrays one after another": {`[{"time":"2025-01-01","v":1}]` + "\n[]" + `[{"time":"2025-01-01","v":2}] ` +
 			`{"time":"2025-01-01","v":3} [4]`, []string{at + " v=1", at + " v=2", at + " v=3"}, []int{4}, ""},
 		"something behind an array": {`[{"time":"2025-01-01","v":1}] end`, []string{"!object 2: not JSON"}, nil, ""},

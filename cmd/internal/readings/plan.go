@@ -377,7 +377,7 @@ func (r *Reader) describe(s *survey) {
 			own.About, own.Misfits = "position", s.badPlace
 		}
 		if r.isSensor(i) {
-			n, _ := fit.number(r.nameOf(i))
+			n, _ := fit.number(r.names[i])
 			if own.Sensor = fit.fit[n]; own.Sensor != c.name && !r.in.shape.own {
 				r.Plan.Notes = append(r.Plan.Notes, fmt.Sprintf("column %s is the sensor %s",
 					cmp.Or(tabular.Printable(c.name, 40), "without a name"), own.Sensor))

@@ -51,6 +51,7 @@ type Reader struct {
 	close    func() error
 	in       *source
 	columns  []*column
+	names    []string // of the sensors of columns
 	bySensor map[string]*column
 	roles    roles
 	sensors  *names
@@ -80,7 +81,7 @@ func Open(r io.Reader, c Columns) (_ *Reader, err error) {
 		return nil, err
 	}
 	reader.columns, reader.bySensor, reader.roles = s.columns, s.bySensor, s.roles
-	reader.Long = s.roles.value >= 0
+	reader.Long, reader.names = s.roles.value >= 0, reader.columnNames()
 	if err := reader.plan(s); err != nil {
 		return nil, err
 	}
@@ -259,7 +260,7 @@ func (r *Reader) values(rec tabular.Record) (all, about []Value, err error) {
 		if v == nil {
 			continue
 		}
-		sensor, err := r.sensors.number(r.nameOf(i))
+		sensor, err := r.sensors.number(r.names[i])
 		if err != nil {
 			return nil, nil, err
 		}
@@ -297,25 +298,32 @@ func (r *Reader) valueOf(c *column, cell tabular.Cell) any {
 	return c.value(cell)
 }
 
-// nameOf returns the name of the sensor of a column, which is numbered where an earlier column has the same.
-func (r *Reader) nameOf(i int) string {
-	name := r.columns[i].name
-	if sensor, is := strings.CutPrefix(name, ofSensor); is && r.in.shape.own {
-		return sensor
+// columnNames returns the names of the sensors of columns. They differ: one that an earlier column has, too, or in the
+// long form a sensor, is numbered.
+func (r *Reader) columnNames() []string {
+	names, had, used := make([]string, len(r.columns)), map[string]bool{}, map[string]bool{}
+	for _, c := range r.columns {
+		used[c.name] = true
 	}
-	if name == "" {
-		return fmt.Sprintf("column%d", i+1)
-	}
-	twins := 1
-	for _, o := range r.columns[:i] {
-		if o.name == name {
-			twins++
+	for i, c := range r.columns {
+		sensor, is := strings.CutPrefix(c.name, ofSensor)
+		if is && r.in.shape.own {
+			names[i] = sensor
+			continue
 		}
+		first, again := c.name, had[c.name] || r.bySensor[c.name] != nil
+		if had[c.name] = true; first == "" {
+			first = fmt.Sprintf("column%d", i+1)
+			again = used[first]
+		}
+		names[i] = first
+		for n := 2; again; n++ {
+			names[i] = fmt.Sprintf("%s_%d", first, n)
+			again = used[names[i]] || r.bySensor[names[i]] != nil
+		}
+		used[names[i]] = true
 	}
-	if twins > 1 {
-		return fmt.Sprintf("%s_%d", name, twins)
-	}
-	return name
+	return names
 }
 
 // isSensor reports whether a column holds a sensor, or in the long form what describes one.
