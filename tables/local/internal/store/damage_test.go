@@ -1,14 +1,61 @@
 package store
 
 import (
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
+
+// TestDamagedLogIsReported: a store that was killed does not lose in silence what is behind a damaged byte of its log,
+// also the first log of a new store.
+func TestDamagedLogIsReported(t *testing.T) {
+	disk := vfs.NewCrashableMem()
+	for _, which := range []string{"first", "second"} {
+		s, err := Open(disk, "db", 0, slog.New(slog.DiscardHandler))
+		must(t, err)
+		for i := range 1000 {
+			b := s.Batch()
+			b.Set(key(i), make([]byte, 200))
+			must(t, s.Apply(b)())
+		}
+		killed := disk.CrashClone(vfs.CrashCloneCfg{})
+		must(t, s.Close())
+		names, err := killed.List("db")
+		must(t, err)
+		for _, name := range names {
+			if strings.HasSuffix(name, ".log") {
+				flip(t, killed, killed.PathJoin("db", name))
+			}
+		}
+		s, err = Open(killed, "db", 0, slog.New(slog.DiscardHandler))
+		if err == nil {
+			must(t, s.Close())
+		}
+		if err == nil || !strings.Contains(err.Error(), "restore the newest backup") {
+			t.Errorf("with a damaged byte in the %s log: %v", which, err)
+		}
+	}
+}
+
+// flip changes a bit in the middle of a file.
+func flip(t *testing.T, fs vfs.FS, name string) {
+	t.Helper()
+	f, err := fs.Open(name)
+	must(t, err)
+	text, err := io.ReadAll(f)
+	must(t, err, f.Close())
+	text[len(text)/2] ^= 1
+	f, err = fs.Create(name, vfs.WriteCategoryUnspecified)
+	must(t, err)
+	_, err = f.Write(text)
+	must(t, err, f.Sync(), f.Close())
+}
 
 // TestWalkFindsADamagedByte in any place of a file's first half, where its values are.
 func TestWalkFindsADamagedByte(t *testing.T) {

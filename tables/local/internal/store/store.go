@@ -80,13 +80,32 @@ func Open(fs vfs.FS, dir string, cached int64, log *slog.Logger) (*Store, error)
 	// Readings that stay are in the last levels. Zstd makes them a third smaller there than Snappy, and slows no write.
 	opts.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionBalanced })
 	var err error
-	if s.db, err = pebble.Open(dir, opts); err != nil {
+	if s.db, err = openDatabase(dir, opts); err != nil {
 		if strings.Contains(err.Error(), "lock") || strings.Contains(err.Error(), "resource temporarily unavailable") {
 			return nil, fmt.Errorf("%w: %w", ErrInUse, err)
+		}
+		if pebble.IsCorruptionError(err) {
+			return nil, fmt.Errorf("the database is damaged: restore the newest backup: %w", err)
 		}
 		return nil, err
 	}
 	return s, nil
+}
+
+// openDatabase opens a database, and a new one twice. Pebble creates the first log of a database before it raises the
+// format, and that log does not record how far it was synced: damage in it would look like its end, and every write
+// behind it would be lost in silence.
+func openDatabase(dir string, opts *pebble.Options) (*pebble.DB, error) {
+	found, err := pebble.Peek(dir, opts.FS)
+	old := err == nil && found.FormatMajorVersion >= pebble.FormatWALSyncChunks
+	db, err := pebble.Open(dir, opts)
+	if err != nil || old {
+		return db, err
+	}
+	if err := db.Close(); err != nil {
+		return nil, err
+	}
+	return pebble.Open(dir, opts)
 }
 
 // Close flushes and releases the directory.
