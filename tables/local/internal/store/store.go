@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -81,7 +82,7 @@ func Open(fs vfs.FS, dir string, cached int64, log *slog.Logger) (*Store, error)
 	opts.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionBalanced })
 	var err error
 	if s.db, err = openDatabase(dir, opts); err != nil {
-		if strings.Contains(err.Error(), "lock") || strings.Contains(err.Error(), "resource temporarily unavailable") {
+		if errors.Is(err, syscall.EAGAIN) || strings.HasSuffix(err.Error(), "lock held by current process") {
 			return nil, fmt.Errorf("%w: %w", ErrInUse, err)
 		}
 		if pebble.IsCorruptionError(err) {

@@ -32,6 +32,17 @@ func TestOneProcessAtATimeHasADirectory(t *testing.T) {
 	}
 }
 
+// TestOnlyALockedDirectoryIsInUse: another error is not taken for a lock, although the name of the directory, which it
+// tells, has the word in it.
+func TestOnlyALockedDirectoryIsInUse(t *testing.T) {
+	disk := vfs.NewMem()
+	f, err := disk.Create("clock", vfs.WriteCategoryUnspecified)
+	must(t, err, f.Close())
+	if _, err := Open(disk, "clock", 0, quiet); err == nil || errors.Is(err, ErrInUse) {
+		t.Errorf("Open of a file returns %v", err)
+	}
+}
+
 // GetAll finds what Get finds, for random keys in random order, some of them twice.
 func TestGetAllAgreesWithGet(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
