@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
-	"unicode/utf8"
 
 	"furrow/tables/local/internal/wire"
 )
@@ -154,16 +153,14 @@ func units(s string) int {
 	return n
 }
 
+// unitsOf is units for valid UTF-8: each character counts at its first byte, one beyond U+FFFF twice.
 func unitsOf(b []byte) int {
-	if len(b) <= MaxValue/2 {
-		return len(b) // an upper bound without decoding: there are never more units than bytes
-	}
 	n := 0
-	for len(b) > 0 {
-		c, size := utf8.DecodeRune(b)
-		b = b[size:]
-		n++
-		if c > 0xffff {
+	for _, c := range b {
+		if c&0xc0 != 0x80 {
+			n++
+		}
+		if c >= 0xf0 {
 			n++
 		}
 	}

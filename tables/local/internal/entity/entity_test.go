@@ -95,6 +95,34 @@ func TestBadEntityIsRefusedWithACode(t *testing.T) {
 	}
 }
 
+// TestTextIsMeasuredInUTF16: the service counts two bytes for each UTF-16 unit of a text, whatever it takes in UTF-8.
+func TestTextIsMeasuredInUTF16(t *testing.T) {
+	of := func(text string, times, properties int) error {
+		e := Entity{}
+		for i := range properties {
+			v := Value{Type: String, Raw: []byte(strings.Repeat(text, times))}
+			e.Properties = append(e.Properties, Property{fmt.Sprintf("p%d", i), v})
+		}
+		return e.Check("p", "r")
+	}
+	for _, c := range []struct {
+		text              string
+		times, properties int
+		want              string
+	}{
+		{"温", 10_000, 20, "<nil>"}, {"温", 10_000, 53, "EntityTooLarge"},
+		{"é", 16_000, 32, "<nil>"}, {"é", 16_000, 33, "EntityTooLarge"},
+		{"😀", 8_000, 32, "<nil>"}, {"😀", 8_000, 33, "EntityTooLarge"},
+		{"a", 32 << 10, 15, "<nil>"}, {"a", 32 << 10, 16, "EntityTooLarge"},
+		{"温", 32 << 10, 1, "<nil>"}, {"温", 32<<10 + 1, 1, "PropertyValueTooLarge"},
+		{"😀", 16 << 10, 1, "<nil>"}, {"😀", 16<<10 + 1, 1, "PropertyValueTooLarge"},
+	} {
+		if got := code(of(c.text, c.times, c.properties)); got != c.want {
+			t.Errorf("%d properties of %d times %s: %s, want %s", c.properties, c.times, c.text, got, c.want)
+		}
+	}
+}
+
 func TestAnnotatedValueMayBeText(t *testing.T) {
 	b, err := Parse([]byte(`{"yes":"true","yes@odata.type":"Edm.Boolean","no":"False","no@odata.type":"Edm.Boolean",` +
 		`"i":"-31","i@odata.type":"Edm.Int32","d":"1.5e3","d@odata.type":"Edm.Double"}`))
