@@ -136,7 +136,7 @@ func parseNumber(text string) (entity.Value, bool) {
 
 func (l *lexer) word() (token, error) {
 	n := strings.IndexFunc(l.rest, func(c rune) bool {
-		return c != '_' && c != '.' && !unicode.IsLetter(c) && !unicode.IsDigit(c) && !unicode.IsMark(c)
+		return c != '.' && !unicode.IsLetter(c) && !unicode.IsDigit(c) && !unicode.In(c, unicode.M, unicode.Pc)
 	})
 	text := l.rest
 	if n >= 0 {

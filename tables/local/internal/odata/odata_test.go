@@ -23,7 +23,8 @@ func sample() *Row {
 		{Name: "l", Value: entity.Value{Type: entity.Int64, Num: 1 << 40}}, {Name: "d", Value: half},
 		{Name: "nan", Value: nan}, {Name: "b", Value: entity.Value{Type: entity.Boolean, Num: 1}},
 		{Name: "t", Value: when}, {Name: "g", Value: id},
-		{Name: "x", Value: entity.Value{Type: entity.Binary, Raw: []byte{1, 2, 255}}}}}
+		{Name: "x", Value: entity.Value{Type: entity.Binary, Raw: []byte{1, 2, 255}}},
+		{Name: "_ü‿2", Value: text("odd")}}}
 	return &Row{Partition: "p", Row: "r5", Entity: e.Append(nil)}
 }
 
@@ -42,7 +43,8 @@ func TestFilterMatches(t *testing.T) {
 		"Timestamp ge datetime'2026-11-20T10:00:00Z'":     true,
 		"g eq guid'c9da6455-213d-42c9-9a79-3e9149a57833'": true, "g eq 'c9da6455-213d-42c9-9a79-3e9149a57833'": false,
 		"x eq X'0102ff'": true, "x eq binary'0102FF'": true, "x ne X'01'": true,
-		"missing eq 1": false, "missing ne 1": false, "not (missing eq 1)": true, "missing": false,
+		"_ü‿2 eq 'odd'": true,
+		"missing eq 1":  false, "missing ne 1": false, "not (missing eq 1)": true, "missing": false,
 		"i eq 7 and s eq 'x' or b": true, "i eq 7 and (s eq 'x' or not b)": false, "not not b": true,
 		"(((i eq 7)))": true, "not (i eq 7 and b)": false,
 	} {
