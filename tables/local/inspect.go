@@ -38,8 +38,8 @@ type Usage struct {
 const mostProblems = 100
 
 // Inspect reads everything that the directory had at one moment, while the server goes on. Every record must be
-// readable and belong to something that exists, and every file of a blob must be there. It returns an error if it
-// could not read to the end for another reason than damage.
+// readable and belong to something that exists, and every content of a blob must be there in full. It returns an error
+// if it could not read to the end for another reason than damage.
 func (s *Server) Inspect(ctx context.Context) (Inspection, error) {
 	release := s.blob.Hold() // before the snapshot: it refers to files
 	defer release()
@@ -156,6 +156,10 @@ func (n *inspector) entry(e store.Entry) {
 	case store.PrefixEntity:
 		if err := entity.Stored(e.Value).Check(); err != nil {
 			n.problem("table %s: the row %q: %v", of.Name, e.Key[9:], err)
+		}
+	case store.PrefixBlob, store.PrefixBlocks, store.PrefixStaged:
+		if err := n.server.blob.Check(n.at, e); err != nil {
+			n.problem("container %s: %v", of.Name, err)
 		}
 	case store.PrefixFile:
 		n.file(of, e.Key)

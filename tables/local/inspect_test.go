@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"bytes"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -11,6 +12,9 @@ import (
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/local"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 )
 
 // inspected is a server with three rows, a short and a long blob, and no problem.
@@ -69,6 +73,42 @@ func TestInspectionFindsWhatIsWrong(t *testing.T) {
 	}
 	if n := strings.Count(found, "\n"); n != 4 {
 		t.Errorf("%d problems are too many:\n%s", n+1, found)
+	}
+}
+
+// TestInspectionFindsContentsThatAreCut: files that lost their end, of a blob and of an uncommitted block, and a block
+// whose content is gone.
+func TestInspectionFindsContentsThatAreCut(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := must.Have(local.Start(local.Config{Dir: dir}))(t)
+	t.Cleanup(func() { must.Succeed(t, s.Close()) })
+	blobs := must.Have(container.NewClientFromConnectionString(s.ConnectionString(), "cut", nil))(t)
+	must.Have(blobs.Create(t.Context(), nil))(t)
+	must.Have(blobs.NewBlockBlobClient("whole").UploadBuffer(t.Context(), []byte("short"), nil))(t)
+	must.Have(blobs.NewBlockBlobClient("long").UploadBuffer(t.Context(), make([]byte, 200<<10), nil))(t)
+	must.Have(blobs.NewBlockBlobClient("open").StageBlock(t.Context(), "MDAx",
+		streaming.NopCloser(bytes.NewReader(make([]byte, 100<<10))), nil))(t)
+	if found := must.Have(s.Inspect(t.Context()))(t).Problems; len(found) > 0 {
+		t.Fatal(found)
+	}
+	for _, file := range must.Have(filepath.Glob(filepath.Join(dir, "blobs", "*")))(t) {
+		must.Succeed(t, os.Truncate(file, 1000))
+	}
+	one := "\x00\x00\x00\x00\x00\x00\x00\x01"
+	must.Succeed(t, s.SetRaw("k"+one+"lost", "\x01\x00\x0ann0123456789abcd"))
+	must.Succeed(t, s.SetRaw("b"+one+"unreadable", "{"))
+	found := must.Have(s.Inspect(t.Context()))(t).Problems
+	all := strings.Join(found, "\n")
+	for _, want := range []string{"container cut: the blob long: the file ", "container cut: the blob open: the file ",
+		"has 1000 bytes instead of 204800", "has 1000 bytes instead of 102400",
+		"the blob lost: content 6e6e3031323334353637383961626364 is missing", "the blob unreadable: record of a blob"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("it does not find %s:\n%s", want, all)
+		}
+	}
+	if len(found) != 4 {
+		t.Errorf("%d problems:\n%s", len(found), all)
 	}
 }
 

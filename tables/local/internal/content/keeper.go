@@ -53,14 +53,36 @@ func (k *Keeper) Copy(w io.Writer, at *store.Snapshot, owner store.ID, r Ref, of
 	if r.File {
 		return k.copyFile(w, r, off, n)
 	}
-	value, found, err := at.Get(r.key(owner))
+	value, err := inline(at, owner, r)
 	if err != nil {
 		return err
 	}
-	if !found || int64(len(value)) != r.Size {
-		return fmt.Errorf("content %s is missing in the store, or has another size", r.ID)
-	}
 	_, err = w.Write(value[off : off+n])
+	return err
+}
+
+// inline returns a content in the store.
+func inline(at *store.Snapshot, owner store.ID, r Ref) ([]byte, error) {
+	value, found, err := at.Get(r.key(owner))
+	if err == nil && (!found || int64(len(value)) != r.Size) {
+		err = fmt.Errorf("content %s is missing in the store, or has another size", r.ID)
+	}
+	return value, err
+}
+
+// Check returns an error if a content is not stored in full.
+func (k *Keeper) Check(at *store.Snapshot, owner store.ID, r Ref) error {
+	if r.Size == 0 {
+		return nil
+	}
+	if !r.File {
+		_, err := inline(at, owner, r)
+		return err
+	}
+	info, err := k.fs.Stat(k.path(r.ID))
+	if err == nil && info.Size() != r.Size {
+		err = fmt.Errorf("the file %s has %d bytes instead of %d", k.path(r.ID), info.Size(), r.Size)
+	}
 	return err
 }
 
