@@ -69,7 +69,7 @@ func (s *Service) appendBlock(w http.ResponseWriter, r *wire.Request, g *auth.Gr
 	if err != nil {
 		return err
 	}
-	draft, sums, err := s.receiveBlock(r, at, maxAppend)
+	draft, sums, err := s.receiveBlock(r, g, at, maxAppend)
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func (s *Service) copyBlob(w http.ResponseWriter, r *wire.Request, g *auth.Grant
 	if err != nil {
 		return err
 	}
-	draft, rec, err := s.duplicate(r, from)
+	draft, rec, err := s.duplicate(r, g, from)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,8 @@ func (s *Service) source(r *wire.Request, g *auth.Grant) (at target, plain strin
 }
 
 // duplicate returns a copy of the content of a blob, and its record.
-func (s *Service) duplicate(r *wire.Request, from target) (draft *content.Draft, rec *record, err error) {
+func (s *Service) duplicate(r *wire.Request, g *auth.Grant, from target) (draft *content.Draft, rec *record,
+	err error) {
 	cond, err := parseConditions(sourceConditions(r.Header))
 	if err != nil {
 		return nil, nil, err
@@ -162,7 +163,7 @@ func (s *Service) duplicate(r *wire.Request, from target) (draft *content.Draft,
 		_, err := v.WriteTo(in)
 		in.CloseWithError(err)
 	}()
-	draft, err = s.content.Write(out, v.span.n)
+	draft, err = s.write(out, v.span.n, g)
 	out.Close() // fails never
 	<-done
 	return draft, v.rec, err

@@ -65,7 +65,7 @@ func (s *Service) putBlob(w http.ResponseWriter, r *wire.Request, g *auth.Grant,
 	if _, err := s.lookup(at.container); err != nil {
 		return err // before the body is read
 	}
-	draft, err := s.receive(r, sums)
+	draft, err := s.receive(r, g, sums)
 	if err != nil {
 		return err
 	}

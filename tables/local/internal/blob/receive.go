@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 
+	"furrow/tables/local/internal/auth"
 	"furrow/tables/local/internal/content"
 	"furrow/tables/local/internal/wire"
 )
@@ -103,12 +104,30 @@ func (s *sums) set(h http.Header) {
 	wire.Set(h, "x-ms-content-crc64", base64.StdEncoding.EncodeToString(s.crc64()))
 }
 
+// A growing is a reader of what takes room on the disk while it is read: each read fails once there is none.
+type growing struct {
+	io.Reader
+	room func() error
+}
+
+func (g growing) Read(p []byte) (int, error) {
+	if err := g.room(); err != nil {
+		return 0, err
+	}
+	return g.Reader.Read(p)
+}
+
+// write writes a content for a client, as long as there is room. It may be of several GB.
+func (s *Service) write(from io.Reader, size int64, g *auth.Grant) (*content.Draft, error) {
+	return s.content.Write(growing{from, func() error { return s.store.Room.Check(g.Owner) }}, size)
+}
+
 // receive reads and checks a body. The caller discards the draft.
-func (s *Service) receive(r *wire.Request, sums *sums) (*content.Draft, error) {
+func (s *Service) receive(r *wire.Request, g *auth.Grant, sums *sums) (*content.Draft, error) {
 	if err := r.Hold(min(r.ContentLength, 2*content.Inline)); err != nil {
 		return nil, err
 	}
-	draft, err := s.content.Write(sums, r.ContentLength)
+	draft, err := s.write(sums, r.ContentLength, g)
 	if sums.failed != nil || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, wire.BodyError(sums.failed)
 	}
@@ -123,7 +142,7 @@ func (s *Service) receive(r *wire.Request, sums *sums) (*content.Draft, error) {
 }
 
 // receiveBlock reads a block of at most so many bytes into a draft.
-func (s *Service) receiveBlock(r *wire.Request, at target, most int64) (*content.Draft, *sums, error) {
+func (s *Service) receiveBlock(r *wire.Request, g *auth.Grant, at target, most int64) (*content.Draft, *sums, error) {
 	if err := checkLength(r, most); err != nil {
 		return nil, nil, err
 	}
@@ -137,7 +156,7 @@ func (s *Service) receiveBlock(r *wire.Request, at target, most int64) (*content
 	if _, err := s.lookup(at.container); err != nil {
 		return nil, nil, err // before the body is read
 	}
-	draft, err := s.receive(r, sums)
+	draft, err := s.receive(r, g, sums)
 	return draft, sums, err
 }
 

@@ -59,7 +59,7 @@ func (s *Service) putBlock(w http.ResponseWriter, r *wire.Request, g *auth.Grant
 	if err := refuseConditions(r.Header); err != nil {
 		return err
 	}
-	draft, sums, err := s.receiveBlock(r, at, maxBlock)
+	draft, sums, err := s.receiveBlock(r, g, at, maxBlock)
 	if err != nil {
 		return err
 	}
