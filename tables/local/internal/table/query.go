@@ -169,7 +169,7 @@ func (s *Service) span(r *wire.Request, g *auth.Grant, m *meta, keys odata.Keys)
 func keySpan(id store.ID, keys odata.Keys) (lower, upper []byte) {
 	table := id.Key(store.PrefixEntity)
 	lower, upper = table, store.After(table)
-	p, row := keys.Partition, keys.Row
+	p, row := withoutNUL(keys.Partition), keys.Row
 	if p.Low.Set {
 		lower = entityKey(id, p.Low.Key, "")
 		if p.Low.Open {
@@ -187,6 +187,18 @@ func keySpan(id store.ID, keys odata.Keys) (lower, upper []byte) {
 		}
 	}
 	return lower, upper
+}
+
+// withoutNUL returns the interval of the same partition keys whose bounds end before a NUL. No key has one, and in the
+// store it ends a partition key.
+func withoutNUL(i odata.Interval) odata.Interval {
+	if key, _, found := strings.Cut(i.Low.Key, "\x00"); found {
+		i.Low = odata.Bound{Key: key, Set: true, Open: true}
+	}
+	if key, _, found := strings.Cut(i.High.Key, "\x00"); found {
+		i.High = odata.Bound{Key: key, Set: true}
+	}
+	return i
 }
 
 // afterRow returns key or, with behind, the next possible key.

@@ -69,6 +69,30 @@ func ask(t *testing.T, s *Service, g *auth.Grant, filter string) (found []string
 	}
 }
 
+// TestBoundsWithNULFindWhatTheFilterMatches: "up to 'a' and a NUL" is a way to say "up to 'a', with it".
+func TestBoundsWithNULFindWhatTheFilterMatches(t *testing.T) {
+	s := open(t, "a", "ab", "b")
+	owner := &auth.Grant{Owner: true}
+	for filter, want := range map[string]int{
+		"PartitionKey ge 'a' and PartitionKey lt 'a\x00'":   100,
+		"PartitionKey le 'ab\x00c'":                         200,
+		"PartitionKey ge 'a\x00' and PartitionKey lt 'b'":   100,
+		"PartitionKey gt 'a\x0050'":                         200,
+		"PartitionKey eq 'a\x00'":                           0,
+		"PartitionKey eq 'a\x00' or PartitionKey eq 'b'":    100,
+		"PartitionKey ge 'a\x00' and RowKey ge '50'":        100,
+		"PartitionKey eq 'a' and RowKey lt '50\x00'":        51,
+		"PartitionKey eq 'a' and RowKey gt '50\x00'":        49,
+		"PartitionKey eq 'a\x00' and RowKey ge '0'":         0,
+		"PartitionKey lt 'a\x00' and RowKey le '50'":        51,
+		"PartitionKey ge 'a' and PartitionKey le 'ab\x000'": 200,
+	} {
+		if found, _ := ask(t, s, owner, filter); len(found) != want {
+			t.Errorf("%q finds %d rows, want %d", filter, len(found), want)
+		}
+	}
+}
+
 func TestQueryReadsOnlyTheRangeItNames(t *testing.T) {
 	s := open(t, "", "a", "a'b", "ab", "b", "z")
 	owner := &auth.Grant{Owner: true}
