@@ -58,3 +58,31 @@ func (j job) putDeliveries(ctx context.Context, states []tables.Entity, now tabl
 	}
 	return nil
 }
+
+// putLeftDeliveries puts a deliver job for each target that has deliveries and, as its state says, nothing to do. They
+// are left of another pipeline that had the rules before. That takes a request for each target, so it is done once a
+// day, and in the first run of a pipeline.
+func (j job) putLeftDeliveries(ctx context.Context, states []tables.Entity) error {
+	if !j.watches(schema.Member{}) {
+		return nil
+	}
+	busy := map[schema.Target]bool{}
+	for _, e := range states {
+		s, err := schema.TargetStateOf(e)
+		busy[s.Target] = err != nil || s.Due < tables.MaxTicks
+	}
+	for i := range j.notifier().Targets {
+		next := j.m.next(Deliver)
+		if next.Target = j.notifier().Targets[i].Name; busy[next.Target] {
+			continue
+		}
+		woken, err := j.notifier().WakeLeft(ctx, next.Target)
+		if err == nil && woken {
+			err = j.Put(ctx, next, 0)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -57,7 +57,7 @@ func (f *watched) hooked() (pipeline func(policy.Transporter) *jobs.Pipeline, bo
 func (f *watched) deliverJobs(p *jobs.Pipeline) (n int) {
 	f.t.Helper()
 	l := &jobstest.Line{}
-	jobstest.Do(f.t, p, jobs.Message{Kind: jobs.Master, Pipeline: "live", Run: tables.TicksOf(watchedSince)}, l)
+	jobstest.Do(f.t, p, jobs.Message{Kind: jobs.Master, Pipeline: p.Name, Run: tables.TicksOf(watchedSince)}, l)
 	for {
 		m, delay, ok := l.Take()
 		if !ok {
@@ -222,5 +222,31 @@ func TestWokenTargetGetsItsJobAtOnce(t *testing.T) {
 	}
 	if put != 1 {
 		t.Errorf("%d deliver jobs, want 1", put)
+	}
+}
+
+// TestRenamedPipelineDeliversWhatWaits: the workers stopped before they delivered anything, and the next configuration
+// has the rules in a pipeline of another name. Nothing new happens.
+func TestRenamedPipelineDeliversWhatWaits(t *testing.T) {
+	f := newWatched(t, newWatchedWorld(t))
+	pipeline, bodies := f.hooked()
+	f.arrive(1)
+	f.clock.set(round(1).Add(time.Minute))
+	m := f.Message()
+	m.Pipeline = "live"
+	jobstest.Do(t, pipeline(nil), m, &jobstest.Line{}) // and nobody takes what it puts
+	deliveries := tables.Query{Range: tables.Range{Partitions: schema.DeliveriesTo("ops")}}
+	waiting := jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Names.Deliveries()), deliveries)
+	renamed := pipeline(nil)
+	renamed.Name, renamed.Notifier.Pipeline = "renamed", "renamed"
+	f.deliverJobs(renamed)
+	told := strings.Join(bodies(), "\n")
+	for _, e := range waiting {
+		if id := must.Have(schema.DeliveryOf(e))(t).ID(); !strings.Contains(told, id) {
+			t.Errorf("%s has not arrived", id)
+		}
+	}
+	if len(waiting) == 0 {
+		t.Error("nothing waits")
 	}
 }

@@ -19,11 +19,7 @@ import (
 // device while it was in the fleet cannot commit any more, because the tracking row gets a higher fence; what it has
 // committed before is posted, too. It can be repeated.
 func (p *Pipeline) Leave(ctx context.Context, m schema.Member, reason string) (closed int, err error) {
-	watched := false
-	for range p.modelOf(m).Watchers {
-		watched = true
-	}
-	for more := watched; more && err == nil; {
+	for more := p.watches(m); more && err == nil; {
 		err = commit.Retry(ctx, func() error {
 			n, err := p.closeLeft(ctx, m, reason)
 			closed, more = closed+n, n > 0
@@ -34,6 +30,14 @@ func (p *Pipeline) Leave(ctx context.Context, m schema.Member, reason string) (c
 		err = fmt.Errorf("pipeline %s: %w", p.Name, err)
 	}
 	return closed, err
+}
+
+// watches reports whether the pipeline evaluates rules for a device.
+func (p *Pipeline) watches(m schema.Member) bool {
+	for range p.modelOf(m).Watchers {
+		return true
+	}
+	return false
 }
 
 // closeLeft closes as much as fits a state.

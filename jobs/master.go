@@ -60,7 +60,12 @@ func (j job) master(ctx context.Context) (Result, error) {
 				r.strange(j.Names.Runs(), err) // not worth putting all months again
 			}
 			daily := refold.TurnOf(j.Name, schema.Month{}, since, j.m.Run).Daily()
-			if audit == refold.Late && daily && len(j.Groups) > 0 {
+			if daily = daily && audit == refold.Late; daily {
+				if err := j.putLeftDeliveries(ctx, run.targets); err != nil {
+					return r, fmt.Errorf("looking for deliveries that wait: %w", err)
+				}
+			}
+			if daily && len(j.Groups) > 0 {
 				if err := j.putLeft(ctx); err != nil {
 					return r, fmt.Errorf("looking for marks of devices that have left: %w", err)
 				}

@@ -39,7 +39,13 @@ func (n *Notifier) Test(ctx context.Context, name schema.Target, to string) (see
 func (n *Notifier) Redrive(ctx context.Context, name schema.Target) (back int, err error) {
 	target, _ := n.Target(name)
 	j := &job{Notifier: n, target: target}
-	if found, err := j.read(ctx); err != nil || !found {
+	found, err := j.read(ctx)
+	if err == nil && !found { // another pipeline had the rules when it was given up
+		if _, err = n.Wake(ctx, name); err == nil {
+			_, err = j.read(ctx)
+		}
+	}
+	if err != nil {
 		return 0, err
 	}
 	q := tables.Query{Range: tables.Partition(schema.GivenUp(name))}

@@ -281,3 +281,24 @@ func TestRedriveDeliversAnOpeningBeforeItsClosing(t *testing.T) {
 		t.Errorf("arrived: %q; want %q", got, ids)
 	}
 }
+
+// TestRedriveOfARenamedPipeline: the pipeline that has the rules now delivers what the one before gave up.
+func TestRedriveOfARenamedPipeline(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	n := f.notifier(f.client, f.hook(rec.server.URL))
+	rec.refuse = func(*http.Request, cloudEvent) int { return 503 }
+	ids := f.happen(n, "ops", f.transition("pump-1", 1))
+	for len(f.rows("ops")) > 0 {
+		deliver(t, n, "ops")
+		f.advance(12 * time.Hour)
+	}
+	rec.refuse = nil
+	n.Pipeline = "renamed"
+	if back := must.Have(n.Redrive(t.Context(), "ops"))(t); back != 1 {
+		t.Errorf("%d put back", back)
+	}
+	deliver(t, n, "ops")
+	if got := rec.ids(); !slices.Equal(got, ids) {
+		t.Errorf("arrived: %q; want %q", got, ids)
+	}
+}

@@ -88,6 +88,19 @@ func (n *Notifier) Wake(ctx context.Context, name schema.Target) (first bool, er
 	return err == nil, err
 }
 
+// WakeLeft wakes a target if there are deliveries for it, and reports whether there are.
+func (n *Notifier) WakeLeft(ctx context.Context, name schema.Target) (woken bool, err error) {
+	q := tables.Query{Range: tables.Range{Partitions: schema.DeliveriesTo(name)}, Select: []string{"RowKey"}}
+	_, found, err := n.deliveries().First(ctx, q)
+	if tables.Absent(err) || err == nil && !found {
+		return false, nil
+	}
+	if err == nil {
+		_, err = n.Wake(ctx, name)
+	}
+	return err == nil, err
+}
+
 // A Target is somebody or something that is told about incidents.
 type Target struct {
 	Name schema.Target `yaml:",name"`
