@@ -290,6 +290,12 @@ func (x *index) leave(d *device, in uint16) (changed bool) {
 	return true
 }
 
+// lists reports whether a device is known, and has not left the fleet.
+func (x *index) lists(id string) (listed bool) {
+	x.look(id, func(d *device) { listed = d.flags&hasLeft == 0 })
+	return listed
+}
+
 // inFleet yields the devices that have not left the fleet, with their positions. The lock is held.
 func (x *index) inFleet() iter.Seq2[int, *device] {
 	return func(yield func(int, *device) bool) {

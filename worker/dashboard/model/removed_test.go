@@ -70,3 +70,27 @@ func TestRemovedDeviceIsInNoList(t *testing.T) {
 	records(running)
 	mustList("after its data is gone", running, "pump-8")
 }
+
+// TestDeviceThatRegistersAgainIsListedAtOnce: its month has more devices than the index, as for a device that is new.
+func TestDeviceThatRegistersAgainIsListedAtOnce(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Add(t, schema.Device{ID: "pump-7"}, schema.Device{ID: "pump-8"})
+	f.Fold(t)
+	s := over(t, f)
+	look(t, s)
+	again := f.Devices[0]
+	again.Status = schema.Removed
+	f.Add(t, again)
+	must.Succeed(t, s.Accounts.all[0].poller.allRecords(t.Context()))
+	look(t, s) // the newest run has seen both
+	f.Devices = f.Devices[1:2]
+	f.Fold(t)
+	look(t, s)
+	again.Status = schema.Active
+	f.Add(t, again)
+	f.Fold(t)
+	look(t, s)
+	if list := must.Have(s.Lists.Devices(t.Context(), ListQuery{}))(t); len(list.Devices) != 2 {
+		t.Errorf("the list has %+v", list.Devices)
+	}
+}

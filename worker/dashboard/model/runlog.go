@@ -114,6 +114,9 @@ func (l *runLog) active(of schema.Month) bool {
 func (p *poller) newDevices(ctx context.Context) error {
 	for key, m := range p.runs.months {
 		n, ready := p.accounts.index.count(key.month)
+		if m.figures.Devices <= n {
+			m.devices = 0 // some may have left, and as many come later
+		}
 		if !ready || m.figures.Devices <= n || m.figures.Devices == m.devices {
 			continue
 		}
@@ -122,8 +125,7 @@ func (p *poller) newDevices(ctx context.Context) error {
 			return err
 		}
 		added := slices.DeleteFunc(all, func(m schema.Member) bool {
-			_, known := p.accounts.index.home(string(m.Device))
-			return known
+			return p.accounts.index.lists(string(m.Device))
 		})
 		if err := p.addRecords(ctx, added); err != nil {
 			return err
