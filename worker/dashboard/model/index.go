@@ -231,8 +231,17 @@ func (x *index) record(in uint16, r *schema.Device, surely bool) (changed bool) 
 	if x.in(d) < in && d.flags&isRecorded != 0 && !surely && (r.Status.Left() || d.flags&hasLeft == 0) {
 		return false
 	}
+	if r.Status.Left() && x.in(d) != in {
+		return false // another account has it
+	}
+	if len(r.Former) > 0 {
+		x.former[d.id] = nil
+	}
+	for _, t := range r.Tenants()[1:] {
+		x.former[d.id] = append(x.former[d.id], x.tenant(t))
+	}
 	if r.Status.Left() {
-		return x.leave(d, in)
+		return x.leave(d, in, r)
 	}
 	if d.flags&hasLeft != 0 { // it has registered again
 		x.gone--
@@ -246,12 +255,6 @@ func (x *index) record(in uint16, r *schema.Device, surely bool) (changed bool) 
 	}
 	if tenant := x.tenant(r.Tenant); d.tenant != tenant { // it has moved
 		d.tenant, d.values, d.newest, d.flags = tenant, nil, 0, d.flags&withoutSeverity
-	}
-	if len(r.Former) > 0 {
-		x.former[d.id] = nil
-	}
-	for _, t := range r.Tenants()[1:] {
-		x.former[d.id] = append(x.former[d.id], x.tenant(t))
 	}
 	d.site, _ = x.sites.numberOf(string(r.Site), math.MaxUint32)
 	model, _ := x.models.numberOf(x.modelOf(in, r.Member()), math.MaxUint16)
@@ -278,13 +281,14 @@ func (x *index) record(in uint16, r *schema.Device, surely bool) (changed bool) 
 		d.labels != was.labels || d.model != was.model || d.every != was.every
 }
 
-// leave takes a device out of the fleet, unless another account has it. It stays known, as its outputs do.
-func (x *index) leave(d *device, in uint16) (changed bool) {
-	if x.in(d) != in || d.flags&hasLeft != 0 {
+// leave takes a device out of the fleet. It stays known, as its outputs do.
+func (x *index) leave(d *device, in uint16, r *schema.Device) (changed bool) {
+	if d.flags&hasLeft != 0 {
 		return false
 	}
 	x.gone++
 	x.members[d.month]--
+	d.tenant, d.month = x.tenant(r.Tenant), x.month(monthIn{in, r.Month})
 	x.placed++
 	d.flags, d.values, d.newest = isRecorded|hasLeft, nil, 0
 	return true

@@ -94,3 +94,26 @@ func TestDeviceThatRegistersAgainIsListedAtOnce(t *testing.T) {
 		t.Errorf("the list has %+v", list.Devices)
 	}
 }
+
+// TestWindowsOfFormerTenantsOfARemovedDevice: they stay, as those of the last tenant do.
+func TestWindowsOfFormerTenantsOfARemovedDevice(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Add(t, schema.Device{ID: "pump-7"})
+	f.Send(t, "pump-7", time.Now().Add(-time.Minute), map[string]any{"temperature": 1.0})
+	f.Fold(t)
+	gone := f.Devices[0]
+	gone.Tenant, gone.Former, gone.Status = "fabrikam", []schema.Tenant{"contoso"}, schema.Removed
+	f.Add(t, gone)
+	s := over(t, f)
+	look(t, s)
+	rows := must.Have(s.FleetRows.Windows(t.Context(), FleetQuery{Window: "1h", From: time.Now().Add(-24 * time.Hour),
+		To: time.Now(), Filter: Filter{Tenant: "contoso"}, Part: Part{Limit: 10}}))(t)
+	n := 0
+	for _, err := range rows.Rows {
+		must.Succeed(t, err)
+		n++
+	}
+	if n != 1 {
+		t.Errorf("%d windows, want 1", n)
+	}
+}
