@@ -76,12 +76,17 @@ type failingDevice struct {
 	schema.Track
 }
 
-// failing yields the failing devices of each pipeline.
+// failing yields the failing devices of each pipeline. Those that have left the fleet are none, though their rows stay.
 func failing(ctx context.Context, f *roles.Fleet, devices query.DeviceSelector) iter.Seq2[failingDevice, error] {
 	return func(yield func(failingDevice, error) bool) {
 		for _, p := range f.Pipelines {
 			for h, err := range f.Reader().Progress().Failing(ctx, p.Name, schema.Month{}, devices) {
-				if !yield(failingDevice{p, h}, err) {
+				is := true
+				if err == nil {
+					m := schema.Member{Month: h.Place.Month, Tenant: h.Place.Key.Tenant(), Device: h.Place.Device()}
+					is, err = f.Reader().Devices().HasMembership(ctx, m)
+				}
+				if (is || err != nil) && !yield(failingDevice{p, h}, err) {
 					return
 				}
 			}

@@ -84,6 +84,12 @@ func TestHeldDevicesAreListedAndReleased(t *testing.T) {
 	if out = f.must("device held --json"); out != "" {
 		t.Errorf("then it lists\n%s", out)
 	}
+	f.merge(f.names.Partitions("live"), e)
+	_, err := f.client.Table(f.names.Fleet()).Do(t.Context(), tables.Delete(e.PartitionKey, e.RowKey, tables.AnyETag))
+	must(t, err)
+	if out = f.must("device held --json"); out != "" {
+		t.Errorf("after it was removed it lists\n%s", out)
+	}
 }
 
 func TestPoisonMessagesAreListedRedrivenAndPurged(t *testing.T) {

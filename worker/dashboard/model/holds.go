@@ -9,13 +9,14 @@ import (
 )
 
 // held replaces the failing devices of a month and pipeline. Devices that are not in the index are left out
-// until their records are read.
+// until their records are read, and those that have left the fleet, whose tracking rows stay.
 func (x *index) held(of monthOf, all []schema.Track) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	now := map[int32]schema.Track{}
 	for _, h := range all {
-		if i, ok := x.at[string(h.Place.Device())]; ok && x.in(&x.devices[i]) == of.month.account {
+		i, ok := x.at[string(h.Place.Device())]
+		if ok && x.in(&x.devices[i]) == of.month.account && x.devices[i].flags&hasLeft == 0 {
 			h.Reason = strings.Clone(h.Reason)
 			now[i] = h
 		}

@@ -117,3 +117,20 @@ func TestWindowsOfFormerTenantsOfARemovedDevice(t *testing.T) {
 		t.Errorf("%d windows, want 1", n)
 	}
 }
+
+// TestRemovedDeviceIsHeldByNoPipeline: its tracking row stays, and nobody tries it again.
+func TestRemovedDeviceIsHeldByNoPipeline(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Add(t, schema.Device{ID: "pump-7", Status: schema.Removed}, schema.Device{ID: "pump-8"})
+	s := over(t, f)
+	look(t, s)
+	x := s.Accounts.index
+	var all []schema.Track
+	for _, d := range f.Devices {
+		all = append(all, schema.Track{Place: d.Member().Place(), Attempts: 1, Reason: "bad row"})
+	}
+	x.held(monthOf{"live", monthIn{0, f.Devices[0].Month}}, all)
+	if held := x.heldOf(0, "live"); len(held) != 1 || held[0].Place.Device() != "pump-8" {
+		t.Errorf("it holds %v", held)
+	}
+}
