@@ -32,14 +32,6 @@ func (p *Pipeline) Leave(ctx context.Context, m schema.Member, reason string) (c
 	return closed, err
 }
 
-// watches reports whether the pipeline evaluates rules for a device.
-func (p *Pipeline) watches(m schema.Member) bool {
-	for range p.modelOf(m).Watchers {
-		return true
-	}
-	return false
-}
-
 // closeLeft closes as much as fits a state.
 func (p *Pipeline) closeLeft(ctx context.Context, m schema.Member, reason string) (closed int, err error) {
 	t, now, err := trackNow(ctx, p.tracking(), m)

@@ -151,3 +151,11 @@ func (p *Pipeline) late(m schema.Member) time.Duration {
 	}
 	return max(8*24*time.Hour, m.Admits)
 }
+
+// watches reports whether the pipeline evaluates rules for a device.
+func (p *Pipeline) watches(m schema.Member) bool {
+	for range p.modelOf(m).Watchers {
+		return true
+	}
+	return false
+}
