@@ -32,10 +32,10 @@ func storageCheckCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "check",
 		Usage: "Verify a directory of embedded storage",
-		Description: `Reads every record, by its checksum: each must be readable and belong to something that exists. The file of
-each large blob must be there, with its length; its bytes have no checksum. It changes nothing, and works while
-the directory is served. If it finds a problem, it exits with 1: restore the newest backup without one (furrow
-help operations).` + examples(
+		Description: `Reads every record and the file of every large blob, by their checksums: each must be readable and
+belong to something that exists. Files that an earlier furrow stored have none: of these it checks the length. It
+changes nothing, and works while the directory is served. If it finds a problem, it exits with 1: restore the
+newest backup without one (furrow help operations).` + examples(
 			"storage check",
 			"storage check --storage /srv/fleet"),
 		Flags:  inspectFlags(),

@@ -2,11 +2,14 @@ package local_test
 
 import (
 	"bytes"
+	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"furrow/tables"
@@ -14,6 +17,7 @@ import (
 	"furrow/tables/local"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 )
 
@@ -109,6 +113,42 @@ func TestInspectionFindsContentsThatAreCut(t *testing.T) {
 	}
 	if len(found) != 4 {
 		t.Errorf("%d problems:\n%s", len(found), all)
+	}
+}
+
+// TestFlippedByteOfABlobIsFound by the inspection, and is not served: the download fails, and the log names the file.
+func TestFlippedByteOfABlobIsFound(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var log bytes.Buffer
+	s := must.Have(local.Start(local.Config{Dir: dir, Log: slog.New(slog.NewTextHandler(&log, nil))}))(t)
+	closed := sync.OnceValue(s.Close)
+	t.Cleanup(func() { must.Succeed(t, closed()) })
+	blobs := must.Have(container.NewClientFromConnectionString(s.ConnectionString(), "flipped", nil))(t)
+	must.Have(blobs.Create(t.Context(), nil))(t)
+	long := blobs.NewBlockBlobClient("long")
+	must.Have(long.UploadBuffer(t.Context(), make([]byte, 300<<10), nil))(t)
+	file := must.Have(filepath.Glob(filepath.Join(dir, "blobs", "*")))(t)[0]
+	content := must.Have(os.ReadFile(file))(t)
+	content[200<<10] = 1
+	must.Succeed(t, os.WriteFile(file, content, 0o600))
+	found := must.Have(s.Inspect(t.Context()))(t).Problems
+	want := "the blob long: content file " + file + ": the bytes from 196608 to 262143 are not those that were written"
+	if len(found) != 1 || !strings.Contains(found[0], want) {
+		t.Errorf("%q, want %s", found, want)
+	}
+	whole := must.Have(long.DownloadStream(t.Context(), nil))(t)
+	if got, err := io.ReadAll(whole.Body); err == nil || len(got) > 192<<10 {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	part := &blob.DownloadStreamOptions{Range: blob.HTTPRange{Offset: 100, Count: 100}}
+	first := must.Have(long.DownloadStream(t.Context(), part))(t)
+	if got, err := io.ReadAll(first.Body); err != nil || len(got) != 100 {
+		t.Errorf("a part without it: %d bytes, %v", len(got), err)
+	}
+	must.Succeed(t, closed())
+	if !strings.Contains(log.String(), file) {
+		t.Errorf("the log does not name %s:\n%s", file, log.String())
 	}
 }
 

@@ -2,9 +2,9 @@
 // long content is in a file, which is written once under a random name, never
 // changed, and removed when nothing refers to it and nobody reads it.
 //
-// A file is on disk before the record that refers to it is written. Each such
-// record has a marker in the store, so that after a crash the files without a marker
-// can be removed.
+// A file is on disk before the record that refers to it is written. Each such record
+// has a marker in the store: after a crash the files without a marker are removed.
+// Its value is the checksums of the file.
 package content
 
 import (

@@ -213,3 +213,49 @@ func FuzzRef(f *testing.F) {
 		}
 	})
 }
+
+// TestFlippedByteIsNotServed: of every range of a file that has one, those that need it fail before it, and all others
+// come back. A file of before there were checksums, whose marker is empty, comes back as it is.
+func TestFlippedByteIsNotServed(t *testing.T) {
+	fs := vfs.NewMem()
+	k, s := open(t, fs)
+	const size = 3*bufferSize + 5
+	want := make([]byte, size)
+	for i := range want {
+		want[i] = byte(i % 251)
+	}
+	edges := []int{0, 1, piece - 1, piece, piece + 1, bufferSize, 2*piece + 7, 5 * piece, 6 * piece, 6*piece + 1, size}
+	for _, flipped := range []int{0, piece - 1, piece, 3*piece + 100, size - 1} {
+		r := keep(t, k, 1, want)
+		damaged := bytes.Clone(want)
+		damaged[flipped] ^= 0x10
+		file := must.Have(fs.Create(k.path(r.ID), category))(t)
+		must.Have(file.Write(damaged))(t)
+		must.Succeed(t, file.Close())
+		at := s.Snapshot()
+		if err := k.Check(at, 1, r); err == nil {
+			t.Errorf("the check does not find the flipped byte %d", flipped)
+		}
+		for i, from := range edges {
+			for _, to := range edges[i+1:] {
+				var got bytes.Buffer
+				err := k.Copy(&got, at, 1, r, int64(from), int64(to-from))
+				fails := from/piece <= flipped/piece && flipped/piece <= (to-1)/piece
+				cut := got.Len() != to-from
+				if (err != nil) != fails || cut != fails || !bytes.HasPrefix(want[from:], got.Bytes()) {
+					t.Errorf("byte %d flipped, from %d to %d: %d bytes, %v", flipped, from, to, got.Len(), err)
+				}
+			}
+		}
+		must.Succeed(t, at.Close())
+		b := s.Batch()
+		b.Set(r.key(1), nil)
+		must.Succeed(t, s.Apply(b)())
+		at = s.Snapshot()
+		var got bytes.Buffer
+		if err := errors.Join(k.Check(at, 1, r), k.Copy(&got, at, 1, r, 0, size)); err != nil || got.Len() != size {
+			t.Errorf("without checksums: %d bytes, %v", got.Len(), err)
+		}
+		must.Succeed(t, at.Close())
+	}
+}

@@ -11,7 +11,7 @@ import (
 type Draft struct {
 	Ref
 	keeper *Keeper
-	bytes  []byte
+	value  []byte // the content, or the checksums of its file
 	kept   bool
 }
 
@@ -24,10 +24,12 @@ func (k *Keeper) Write(body io.Reader, size int64) (*Draft, error) {
 	}
 	d.Ref = Ref{ID: newID(), Size: size, File: size > Inline}
 	if d.File {
-		return d, k.writeFile(d.Ref, body)
+		sums, err := k.writeFile(d.Ref, body)
+		d.value = sums
+		return d, err
 	}
-	d.bytes = make([]byte, size)
-	_, err := io.ReadFull(body, d.bytes)
+	d.value = make([]byte, size)
+	_, err := io.ReadFull(body, d.value)
 	return d, short(err)
 }
 
@@ -39,13 +41,13 @@ func short(err error) error {
 	return err
 }
 
-// writeFile writes the file durably, or leaves none.
-func (k *Keeper) writeFile(r Ref, body io.Reader) error {
+// writeFile writes the file durably, or leaves none. It returns the checksums.
+func (k *Keeper) writeFile(r Ref, body io.Reader) ([]byte, error) {
 	f, err := k.fs.Create(k.path(r.ID), category)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	err = k.fill(f, body, r.Size)
+	sums, err := k.fill(f, body, r.Size)
 	if err == nil {
 		err = f.Sync()
 	}
@@ -54,32 +56,33 @@ func (k *Keeper) writeFile(r Ref, body io.Reader) error {
 		err = k.dir.sync()
 	}
 	if err != nil {
-		return errors.Join(err, k.fs.Remove(k.path(r.ID)))
+		return nil, errors.Join(err, k.fs.Remove(k.path(r.ID)))
 	}
-	return nil
+	return sums, nil
 }
 
-func (k *Keeper) fill(w io.Writer, body io.Reader, size int64) error {
+func (k *Keeper) fill(w io.Writer, body io.Reader, size int64) (sums []byte, err error) {
 	buf := k.buffers.Get().(*[bufferSize]byte)
 	defer k.buffers.Put(buf)
 	for size > 0 {
 		n, err := io.ReadFull(body, buf[:min(size, bufferSize)])
 		if err != nil {
-			return short(err)
+			return nil, short(err)
 		}
+		sums = appendSums(sums, buf[:n]) // before Write, which may change them
 		if _, err := w.Write(buf[:n]); err != nil {
-			return err
+			return nil, err
 		}
 		size -= int64(n)
 	}
-	return nil
+	return sums, nil
 }
 
 // Keep adds the content or its marker to b, for its owner.
 func (d *Draft) Keep(b *store.Batch, owner store.ID) {
 	d.kept = true
 	if d.Size > 0 {
-		b.Set(d.key(owner), d.bytes) // a marker has no value
+		b.Set(d.key(owner), d.value)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // bufferSize is how many bytes of a content are in memory while it is copied.
-const bufferSize = 128 << 10
+const bufferSize = 2 * piece
 
 // category labels the files in Pebble's statistics of disk writes.
 const category vfs.DiskWriteCategory = "blob-content"
@@ -47,11 +47,15 @@ func Open(s *store.Store, fs vfs.FS, dir string) (*Keeper, error) {
 
 func (k *Keeper) path(id ID) string { return k.fs.PathJoin(k.dir.name, id.String()) }
 
-// Copy writes n bytes of a content, starting at off. A content in the store is read
-// from the snapshot; one in a file must be pinned.
+// Copy writes n bytes of a content, starting at off. A content in the store is read from the snapshot; one in a file
+// must be pinned, and is compared with the checksums in the snapshot.
 func (k *Keeper) Copy(w io.Writer, at *store.Snapshot, owner store.ID, r Ref, off, n int64) error {
 	if r.File {
-		return k.copyFile(w, r, off, n)
+		sums, err := r.sums(at, owner)
+		if err != nil {
+			return err
+		}
+		return k.copyFile(w, r, sums, off, n)
 	}
 	value, err := inline(at, owner, r)
 	if err != nil {
@@ -80,13 +84,17 @@ func (k *Keeper) Check(at *store.Snapshot, owner store.ID, r Ref) error {
 		return err
 	}
 	info, err := k.fs.Stat(k.path(r.ID))
-	if err == nil && info.Size() != r.Size {
-		err = fmt.Errorf("the file %s has %d bytes instead of %d", k.path(r.ID), info.Size(), r.Size)
+	if err != nil {
+		return err
 	}
-	return err
+	if info.Size() != r.Size {
+		return fmt.Errorf("the file %s has %d bytes instead of %d", k.path(r.ID), info.Size(), r.Size)
+	}
+	return k.Copy(io.Discard, at, owner, r, 0, r.Size)
 }
 
-func (k *Keeper) copyFile(w io.Writer, r Ref, off, n int64) error {
+// copyFile reads whole pieces, and writes what is asked for of each once it is known to be right.
+func (k *Keeper) copyFile(w io.Writer, r Ref, sums []byte, off, n int64) error {
 	f, err := k.fs.Open(k.path(r.ID))
 	if err != nil {
 		return err
@@ -94,15 +102,20 @@ func (k *Keeper) copyFile(w io.Writer, r Ref, off, n int64) error {
 	defer f.Close() // only read
 	buf := k.buffers.Get().(*[bufferSize]byte)
 	defer k.buffers.Put(buf)
-	for n > 0 {
-		part := buf[:min(n, bufferSize)]
-		if got, err := f.ReadAt(part, off); got < len(part) {
-			return fmt.Errorf("content file %s at byte %d: %w", k.path(r.ID), off+int64(got), err)
+	for end := off + n; off < end; {
+		first := off / piece * piece
+		part := buf[:min((end+piece-1)/piece*piece, r.Size, first+bufferSize)-first]
+		if got, err := f.ReadAt(part, first); got < len(part) {
+			return fmt.Errorf("content file %s at byte %d: %w", k.path(r.ID), first+int64(got), err)
 		}
+		if err := checkPieces(sums, part, first); err != nil {
+			return fmt.Errorf("content file %s: %w", k.path(r.ID), err)
+		}
+		part = part[off-first : min(end-first, int64(len(part)))]
 		if _, err := w.Write(part); err != nil {
 			return err
 		}
-		off, n = off+int64(len(part)), n-int64(len(part))
+		off += int64(len(part))
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ const (
 	PrefixBlocks    byte = 'k' // container id, blob name → a block blob's blocks, in order;
 	// container id, blob name, 0, offset → one block of an append blob
 	PrefixStaged     byte = 's' // container id, blob name, 0, block id → uncommitted block
-	PrefixFile       byte = 'f' // container id, content id → nothing: the content file is referred to
+	PrefixFile       byte = 'f' // container id, content id → checksums of the content file, which is referred to
 	PrefixProperties byte = 'p' // name of a service → its properties
 	PrefixBytes      byte = 'y' // container id, content id → the content itself
 )
