@@ -38,7 +38,7 @@ type Footer struct {
 
 // A foot is what all pages have.
 type foot struct {
-	location
+	Place    location
 	Footer   Footer
 	Person   api.Person   // who sees the page
 	Stranger bool         // nobody who may see anything of the fleet
@@ -46,6 +46,13 @@ type foot struct {
 }
 
 func (f *foot) common() *foot { return f }
+
+// A frame is what base.html renders. What all pages have is beside the page: to find a field of an embedded struct
+// takes a template longer than to write it, and there are dozens of them.
+type frame struct {
+	Foot *foot
+	Page Page
+}
 
 // May reports whether the person may act with a role.
 func (f foot) May(role schema.Role) bool { return f.Person.May(role) == nil }

@@ -75,7 +75,7 @@ func New(c Config) (*Site, error) {
 }
 
 func (s *Site) Render(w io.Writer, page Page) error {
-	return s.pages[fileOf(page)].ExecuteTemplate(w, "base.html", page)
+	return s.pages[fileOf(page)].ExecuteTemplate(w, "base.html", frame{page.common(), page})
 }
 
 // actsOn returns what people can do with a device.

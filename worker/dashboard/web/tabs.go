@@ -75,7 +75,7 @@ func (s *Site) locate(page Page, p api.Person) {
 			}
 		}
 	}
-	page.common().location = at
+	page.common().Place = at
 }
 
 // A location is where a page is among the others.
