@@ -114,6 +114,31 @@ func fill(t *testing.T, s *Store, from int, owner bool) (next int) {
 	}
 }
 
+// TestReserveIsForTheProcessThatHasTheDirectory: one that finds it in use does not spend the reserve.
+func TestReserveIsForTheProcessThatHasTheDirectory(t *testing.T) {
+	disk := newSmallDisk(200 << 20)
+	must(t, disk.MkdirAll("data", 0o700))
+	s, err := Open(disk, "data/db", 0, slog.New(slog.DiscardHandler))
+	must(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	go s.Room.Keep(ctx, time.Millisecond)
+	awaitReserve(t, disk)
+	stop()
+	other, err := disk.Create("other", "another program")
+	must(t, err)
+	for block := make([]byte, 1<<10); err == nil; {
+		_, err = other.Write(block)
+	}
+	if _, err := Open(disk, "data/db", 0, slog.New(slog.DiscardHandler)); !errors.Is(err, ErrInUse) {
+		t.Errorf("%v, want %v", err, ErrInUse)
+	}
+	if _, err := disk.Stat("data/reserve"); err != nil {
+		t.Errorf("the reserve of the first process is spent: %v", err)
+	}
+	must(t, disk.Remove("other"))
+	must(t, s.Close())
+}
+
 // TestAFullDiskRefusesWritesUntilThereIsRoom: what is stored can be read and deleted, the store can be opened again,
 // even if another program takes all of the rest, and writing goes on by itself.
 func TestAFullDiskRefusesWritesUntilThereIsRoom(t *testing.T) {

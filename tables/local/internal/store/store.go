@@ -30,6 +30,7 @@ type Store struct {
 	Clock *Clock
 	Room  *Room
 	db    *pebble.DB
+	lock  *pebble.Lock
 	log   *slog.Logger
 	// unsynced counts the batches that are visible, or about to be, and not known to
 	// be on disk.
@@ -49,14 +50,42 @@ const defaultCache = 24 << 20
 // Open opens the database in dir, and creates it if necessary. The cache has so many bytes, or if that is zero its
 // default.
 func Open(fs vfs.FS, dir string, cached int64, log *slog.Logger) (*Store, error) {
-	s := &Store{Clock: &Clock{}, Room: newRoom(fs, fs.PathDir(dir), log), log: log}
-	if err := s.Room.open(); err != nil {
+	lock, err := lockDirectory(fs, dir)
+	if err != nil {
 		return nil, err
+	}
+	s := &Store{Clock: &Clock{}, Room: newRoom(fs, fs.PathDir(dir), log), lock: lock, log: log}
+	if err := s.open(fs, dir, cached); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return s, nil
+}
+
+// lockDirectory locks the directory of the database before anything in it, or beside it, is changed: a process that
+// finds it in use has not spent the reserve of the other one.
+func lockDirectory(fs vfs.FS, dir string) (*pebble.Lock, error) {
+	if err := fs.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	lock, err := pebble.LockDirectory(dir, fs)
+	if err == nil {
+		return lock, nil
+	}
+	if errors.Is(err, syscall.EAGAIN) || strings.HasSuffix(err.Error(), "lock held by current process") {
+		return nil, fmt.Errorf("%w: %w", ErrInUse, err)
+	}
+	return nil, err
+}
+
+func (s *Store) open(fs vfs.FS, dir string, cached int64) (err error) {
+	if err := s.Room.open(); err != nil {
+		return err
 	}
 	cache := pebble.NewCache(cmp.Or(cached, defaultCache))
 	defer cache.Unref()
 	opts := &pebble.Options{
 		FS:                          vfs.OnDiskFull(fs, s.Room.make),
+		Lock:                        s.lock,
 		Cache:                       cache,
 		MemTableSize:                16 << 20,
 		MemTableStopWritesThreshold: 4,
@@ -64,13 +93,13 @@ func Open(fs vfs.FS, dir string, cached int64, log *slog.Logger) (*Store, error)
 		L0StopWritesThreshold:       24,
 		LBaseMaxBytes:               64 << 20,
 		FormatMajorVersion:          pebbleFormat,
-		Logger:                      logger{log},
+		Logger:                      logger{s.log},
 		EventListener: &pebble.EventListener{
 			BackgroundError: s.Room.failed,
 			FlushBegin:      func(pebble.FlushInfo) { s.deletions.Store(0) },
 			// Reading the damaged rows fails, and all others can be read. Pebble's default ends the process.
 			DataCorruption: func(i pebble.DataCorruptionInfo) {
-				log.Error("a file of the database is damaged: run furrow storage check", "file", i.Path,
+				s.log.Error("a file of the database is damaged: run furrow storage check", "file", i.Path,
 					"error", FirstLine(i.Details))
 			},
 		},
@@ -80,17 +109,10 @@ func Open(fs vfs.FS, dir string, cached int64, log *slog.Logger) (*Store, error)
 	}
 	// Readings that stay are in the last levels. Zstd makes them a third smaller there than Snappy, and slows no write.
 	opts.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionBalanced })
-	var err error
-	if s.db, err = openDatabase(dir, opts); err != nil {
-		if errors.Is(err, syscall.EAGAIN) || strings.HasSuffix(err.Error(), "lock held by current process") {
-			return nil, fmt.Errorf("%w: %w", ErrInUse, err)
-		}
-		if pebble.IsCorruptionError(err) {
-			return nil, fmt.Errorf("the database is damaged: restore the newest backup: %w", err)
-		}
-		return nil, err
+	if s.db, err = openDatabase(dir, opts); pebble.IsCorruptionError(err) {
+		return fmt.Errorf("the database is damaged: restore the newest backup: %w", err)
 	}
-	return s, nil
+	return err
 }
 
 // openDatabase opens a database, and a new one twice. Pebble creates the first log of a database before it raises the
@@ -110,7 +132,7 @@ func openDatabase(dir string, opts *pebble.Options) (*pebble.DB, error) {
 }
 
 // Close flushes and releases the directory.
-func (s *Store) Close() error { return s.db.Close() }
+func (s *Store) Close() error { return errors.Join(s.db.Close(), s.lock.Close()) }
 
 // Size returns the bytes of the database's files.
 func (s *Store) Size() uint64 { return s.db.Metrics().DiskSpaceUsage() }
@@ -283,7 +305,7 @@ func Keys(fs vfs.FS, dir string, prefix byte, log *slog.Logger) (keys [][]byte, 
 		return nil, err
 	}
 	copied := &Store{db: db}
-	defer func() { err = errors.Join(err, copied.Close()) }()
+	defer func() { err = errors.Join(err, db.Close()) }()
 	for e, err := range copied.Walk([]byte{prefix}, []byte{prefix + 1}) {
 		if err != nil {
 			return nil, err
