@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"net/http"
 	"strconv"
 	"time"
@@ -36,7 +35,8 @@ type sender struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	answer  model.Export
-	held    bytes.Buffer
+	parts   [][]byte // of sendBytes each, but for the last one: a buffer that grows is copied again and again
+	size    int      // of all parts together, in bytes
 }
 
 func newSender(w http.ResponseWriter, f answers.Format, answer model.Export) *sender {
@@ -56,11 +56,20 @@ func newSender(w http.ResponseWriter, f answers.Format, answer model.Export) *se
 
 // Write takes a part of the answer.
 func (s *sender) Write(p []byte) (int, error) {
-	n, err := s.held.Write(p)
-	if s.held.Len() >= heldBytes {
+	for rest := p; len(rest) > 0; {
+		last := len(s.parts) - 1
+		if last < 0 || len(s.parts[last]) == sendBytes {
+			s.parts = append(s.parts, make([]byte, 0, sendBytes))
+			last++
+		}
+		n := min(len(rest), sendBytes-len(s.parts[last]))
+		s.parts[last] = append(s.parts[last], rest[:n]...)
+		rest = rest[n:]
+	}
+	if s.size += len(p); s.size >= heldBytes {
 		s.answer.Answer.Reach().End()
 	}
-	return n, err
+	return len(p), nil
 }
 
 // send says how far the answer reaches, and sends it in parts that each have a deadline. A client that is gone, or too
@@ -74,11 +83,11 @@ func (s *sender) send() {
 	if e.Next != "" {
 		h.Set(headerNext, e.Next)
 	}
-	h.Set("Content-Length", strconv.Itoa(s.held.Len()))
+	h.Set("Content-Length", strconv.Itoa(s.size))
 	s.w.WriteHeader(http.StatusOK)
-	for s.held.Len() > 0 {
+	for _, part := range s.parts {
 		_ = s.control.SetWriteDeadline(time.Now().Add(sendTimeout)) // a test's recorder has no deadline
-		if _, err := s.w.Write(s.held.Next(sendBytes)); err != nil {
+		if _, err := s.w.Write(part); err != nil {
 			return
 		}
 	}
