@@ -107,6 +107,26 @@ func TestTablesKeepDevicesThatLeftTheFleetWithTheirData(t *testing.T) {
 	}
 }
 
+// TestADeviceThatRegistersAgainKeepsItsReadings: it was removed, and retention had deleted its rows. Its record says
+// that it is back, and its membership is not there yet.
+func TestADeviceThatRegistersAgainKeepsItsReadings(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	want, m := x.want(t), x.maker(t, nil)
+	must.Succeed(t, m.MakeDay(t.Context(), x.day))
+	f := *x.Fleet
+	f.Names = x.source
+	left := x.World.Member(x.World.Devices[0], x.Readings)
+	left.Watermark = (x.day.Day + 1).Start()
+	leave(t, &f, left)
+	forget(t, &f, left.Device, x.day.Day, 1)
+	back := tables.Entity{PartitionKey: string(left.Device), RowKey: schema.DeviceRow}
+	back.Set("Status", tables.String(string(schema.Active)))
+	must.Have(x.World.Connect(t, nil).Table(x.source.Devices()).Do(t.Context(), tables.Merge(back, tables.AnyETag)))(t)
+	must.Succeed(t, m.MakeDay(t.Context(), x.day))
+	same(t, x.read(t), want)
+}
+
 // TestADeviceWhoseMembershipCannotBeReadKeepsItsReadings, as that of a later release, though retention has deleted its
 // rows. Before it is in the table, it is left out.
 func TestADeviceWhoseMembershipCannotBeReadKeepsItsReadings(t *testing.T) {

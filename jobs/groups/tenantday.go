@@ -260,13 +260,13 @@ func (d TenantDay) leftMember(ctx context.Context, track tables.Entity) (m schem
 	if err != nil {
 		return m, false, nil // those who list devices report it
 	}
+	kept := device.Status != schema.Erased && device.Month == d.Month && slices.Contains(device.Tenants(), d.Tenant)
 	if device.Status.Left() {
-		kept := device.Status != schema.Erased && device.Month == d.Month && slices.Contains(device.Tenants(), d.Tenant)
 		return device.Of(d.Tenant), kept, nil
 	}
 	e, err = p.Client.Table(p.Names.Fleet()).Get(ctx, track.PartitionKey, track.RowKey)
-	if errors.Is(err, tables.ErrNotFound) {
-		return m, false, nil
+	if errors.Is(err, tables.ErrNotFound) { // it registers again: its record comes before its membership
+		return device.Of(d.Tenant), kept, nil
 	}
 	if err != nil {
 		return m, false, err
