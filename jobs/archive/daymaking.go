@@ -141,6 +141,7 @@ func (g *readingsMaking) writeOnce(ctx context.Context, known []columnar.NamedSe
 	day := g.Stored(g.of)
 	day.Beside = g.shared[1:]
 	if len(g.gone)+len(g.stay) > 0 {
+		day.Others = true
 		day.Past = func(d *schema.Member) iter.Seq2[fold.Sample, error] {
 			if d.Month == g.of.Month && g.reads(d.Device) && !day.Gone(d) {
 				return nil

@@ -127,6 +127,29 @@ func TestADeviceThatRegistersAgainKeepsItsReadings(t *testing.T) {
 	same(t, x.read(t), want)
 }
 
+// TestDevicesThatLeftStayInTheTablesOfAnotherPipeline: the archive comes to a pipeline that has never folded a device
+// which was removed, and whose readings retention has deleted.
+func TestDevicesThatLeftStayInTheTablesOfAnotherPipeline(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	want := x.want(t)
+	must.Succeed(t, x.maker(t, nil).MakeDay(t.Context(), x.day))
+	f := *x.Fleet
+	f.Names = x.source
+	left := x.World.Member(x.World.Devices[0], x.Readings)
+	left.Watermark = (x.day.Day + 1).Start()
+	leave(t, &f, left)
+	forget(t, &f, left.Device, x.day.Day, 1)
+	m := x.maker(t, nil)
+	m.Source.Pipeline = "later"
+	x.World.Create(t, x.source.Partitions("later"))
+	must.Succeed(t, m.MakeDay(t.Context(), x.day))
+	same(t, x.read(t), want)
+	for _, wrong := range must.Have(m.VerifyDay(t.Context(), x.day))(t) {
+		t.Error(wrong)
+	}
+}
+
 // TestADeviceWhoseMembershipCannotBeReadKeepsItsReadings, as that of a later release, though retention has deleted its
 // rows. Before it is in the table, it is left out.
 func TestADeviceWhoseMembershipCannotBeReadKeepsItsReadings(t *testing.T) {

@@ -101,7 +101,7 @@ func (v *dayVerifier) verify(ctx context.Context) (err error) {
 // readings compares those of the table with storage, device by device.
 func (v *dayVerifier) readings(ctx context.Context) error {
 	day := v.Stored(v.day)
-	day.Beside = v.making.months[1:]
+	day.Beside, day.Others = v.making.months[1:], true
 	day.Past = func(m *schema.Member) iter.Seq2[fold.Sample, error] {
 		if !day.Gone(m) {
 			return nil

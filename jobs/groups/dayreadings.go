@@ -128,6 +128,13 @@ func (d TenantDay) readMembers(ctx context.Context, first, before schema.DeviceI
 			return false
 		}
 	}
+	if d.Others {
+		var err error
+		if d.beside, err = d.source.others(ctx); err != nil {
+			put(&deviceDay{err: err})
+			return
+		}
+	}
 	began := false
 	all := d.ofAll(func(d TenantDay) iter.Seq2[schema.Member, error] {
 		return d.withLeft(ctx, d.members(first, before), func(at tables.Ticks) bool {

@@ -27,10 +27,15 @@ type TenantDay struct {
 	Also func(*schema.Member) iter.Seq2[fold.Sample, error]
 	// FromStorage, if it is not nil, is called with each device whose rows are read from storage, before these.
 	FromStorage func(*schema.Member)
+	// Others says that devices that have left belong to it as well which only other pipelines have folded: the archive
+	// has readings of them if it was another pipeline's before.
+	Others bool
 	// Strange, if it is not nil, is called for each row that is no reading.
 	Strange func()
 	window  coverage.Window
 	source  *Source
+	folded  schema.Pipeline // whose tracking rows tell which devices have left; empty: the source's
+	beside  []schema.Pipeline
 }
 
 // TenantDay returns a day to read. It sends nothing.
@@ -71,10 +76,10 @@ func (d TenantDay) Members(ctx context.Context, first, before schema.DeviceID) i
 	})
 }
 
-// ofAll yields the members of all partitions in the order of devices, given those of each. It yields no device twice:
-// one that goes to another partition meanwhile may be seen in both.
+// ofAll yields the members of all partitions, as each pipeline knows them, in the order of devices, given those of
+// each. It yields no device twice: one that goes to another partition meanwhile may be seen in both.
 func (d TenantDay) ofAll(members func(TenantDay) iter.Seq2[schema.Member, error]) iter.Seq2[schema.Member, error] {
-	if len(d.Beside) == 0 {
+	if len(d.Beside)+len(d.beside) == 0 {
 		return members(d)
 	}
 	return func(yield func(schema.Member, error) bool) {
@@ -85,10 +90,12 @@ func (d TenantDay) ofAll(members func(TenantDay) iter.Seq2[schema.Member, error]
 			}
 		}()
 		for _, d.Month = range append([]schema.Month{d.Month}, d.Beside...) {
-			r := &memberReader{}
-			r.next, r.stop = iter.Pull2(members(d))
-			all = append(all, r)
-			r.advance()
+			for _, d.folded = range append([]schema.Pipeline{""}, d.beside...) {
+				r := &memberReader{}
+				r.next, r.stop = iter.Pull2(members(d))
+				all = append(all, r)
+				r.advance()
+			}
 		}
 		for last := schema.DeviceID(""); ; {
 			least := slices.MinFunc(all, (*memberReader).compare)
@@ -197,11 +204,29 @@ type leftDevices struct {
 	more  bool
 }
 
+// tracking returns the table that tells which devices have left.
+func (d TenantDay) tracking() *tables.Table {
+	of := *d.source
+	of.Pipeline = cmp.Or(d.folded, of.Pipeline)
+	return of.Tracking()
+}
+
+// others returns the other pipelines that have worked on the fleet.
+func (s *Source) others(ctx context.Context) (all []schema.Pipeline, err error) {
+	names, err := s.Client.Tables(ctx)
+	for _, name := range names {
+		if p, is := s.Names.PipelineOf(name); is && p != s.Pipeline {
+			all = append(all, p)
+		}
+	}
+	return all, err
+}
+
 // left begins to read the tracking rows of members.
 func (d TenantDay) left(ctx context.Context, members tables.Range) *leftDevices {
 	l := &leftDevices{ctx: ctx, day: d}
 	q := tables.Query{Range: members, Select: []string{"PartitionKey", "RowKey", schema.TrackCheckpoint}}
-	l.next, l.stop = iter.Pull2(d.source.Tracking().Entities(ctx, q))
+	l.next, l.stop = iter.Pull2(d.tracking().Entities(ctx, q))
 	l.more = true
 	return l
 }
