@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,8 +45,12 @@ type Deleted struct {
 // files of several devices made again without it. It deletes readings last, and repeated after any interruption it
 // deletes what is left. If a job is under way for the device, it waits until that can no longer write.
 func (e Eraser) Erase(ctx context.Context, d schema.Device) (n Deleted, err error) {
+	pipelines, err := e.pipelines(ctx)
+	if err != nil {
+		return n, err
+	}
 	wait := e.Delay
-	for _, p := range e.Pipelines {
+	for _, p := range pipelines {
 		for _, t := range d.Tenants() {
 			open, err := p.Forget(ctx, d.Of(t))
 			if err != nil {
@@ -82,6 +87,20 @@ func (e Eraser) Erase(ctx context.Context, d schema.Device) (n Deleted, err erro
 		return n, err
 	}
 	return n, deleteRows(ctx, e.Tables.Table(d.Readings), own, &n.Readings)
+}
+
+// pipelines returns those of the configuration, and others that have worked on the fleet: if they are configured again,
+// they go on from what they knew.
+func (e Eraser) pipelines(ctx context.Context) ([]*jobs.Pipeline, error) {
+	all := slices.Clone(e.Pipelines)
+	names, err := e.Tables.Tables(ctx)
+	for _, table := range names {
+		name, is := e.Names.PipelineOf(table)
+		if is && !slices.ContainsFunc(all, func(p *jobs.Pipeline) bool { return p.Name == name }) {
+			all = append(all, &jobs.Pipeline{Name: name, Client: e.Tables, Names: e.Names})
+		}
+	}
+	return all, err
 }
 
 // archive erases a device from the archive's tables, also where no pipeline has the processor any more.
