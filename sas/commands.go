@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"furrow/tables"
-	"furrow/tables/commands"
 	"furrow/tables/schema"
 )
 
@@ -28,9 +27,8 @@ func (i *Issuer) addCommands(
 	if err != nil {
 		return err
 	}
-	all, err := i.Commands.Read(ctx, d.ID, commands.Recent(time.Now()))
-	a.CommandsURL, a.CommandsSAS = i.URL+"/"+i.Commands.Name, text
-	a.CommandsEvery, a.CommandsWaiting = int(PollEvery/time.Second), all.Waiting()
+	a.CommandsURL, a.CommandsSAS, a.CommandsEvery = i.URL+"/"+i.Commands.Name, text, int(PollEvery/time.Second)
+	a.CommandsWaiting, err = i.Commands.Waiting(ctx, d.ID)
 	return err
 }
 

@@ -106,3 +106,36 @@ func TestCommandsNeedTokensThatAreRenewedDaily(t *testing.T) {
 		t.Error("it has no commands")
 	}
 }
+
+// TestNoAcknowledgementsMakeATokenCostMore: whoever has a device's token can store as many as he likes, also of
+// commands that nobody has sent, and pipelines note each of them.
+func TestNoAcknowledgementsMakeATokenCostMore(t *testing.T) {
+	var requests recorder
+	y := newFixture(t, &requests)
+	told := y.withCommands(t)
+	y.mustIssue("pump-7")
+	now := tables.TicksOf(time.Now())
+	acknowledged := 0
+	cost := func(acks int) int {
+		for acknowledged < acks {
+			var ops []tables.Op
+			for range tables.MaxOps {
+				acknowledged++
+				id := schema.NewCommandID(now-tables.Hour+tables.Ticks(acknowledged), "made-up")
+				ack := schema.Ack{Device: "pump-7", ID: id, Row: schema.RowKey{Ticks: now}, State: "received"}
+				ops = append(ops, tables.Insert(ack.Entity()))
+			}
+			must.Have(told.Submit(t.Context(), ops))(t)
+		}
+		requests = nil
+		y.mustIssue("pump-7")
+		return len(requests)
+	}
+	if some, many := cost(3000), cost(8000); many > some {
+		t.Errorf("a token costs %d requests with 3,000 acknowledgements, and %d with 8,000", some, many)
+	}
+	must.Have(told.Send(t.Context(), schema.Command{Device: "pump-7", Body: "1"}, time.Hour))(t)
+	if a := y.mustIssue("pump-7"); a.CommandsWaiting == 0 {
+		t.Error("a device that acknowledged much is not told that a command waits")
+	}
+}

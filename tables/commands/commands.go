@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -58,6 +59,8 @@ type All struct {
 	Commands []Command // the oldest first
 	Desired  *Command  // nil if there is none
 	Now      tables.Ticks
+
+	cut bool // later ones were not read
 }
 
 // Waiting counts the commands that the device has neither acknowledged nor missed.
@@ -73,13 +76,13 @@ func (a All) Waiting() (n int) {
 // Read returns the commands of a device that were sent at a time or later, and its desired configuration. It passes
 // over rows of newer programs.
 func (t Table) Read(ctx context.Context, device schema.DeviceID, from tables.Ticks) (All, error) {
-	all, acks, err := t.rows(ctx, device, schema.CommandRows(from))
+	all, acks, err := t.rows(ctx, device, schema.CommandRows(from), math.MaxInt)
 	if err != nil || all.Desired == nil {
 		return all, err
 	}
 	id := all.Desired.ID
 	if id.Sent() < from {
-		if _, acks, err = t.rows(ctx, device, id.Rows()); err != nil {
+		if _, acks, err = t.rows(ctx, device, id.Rows(), math.MaxInt); err != nil {
 			return all, err
 		}
 	}
@@ -87,8 +90,24 @@ func (t Table) Read(ctx context.Context, device schema.DeviceID, from tables.Tic
 	return all, nil
 }
 
+// waitingRows is how many rows Waiting reads at least before it ends early.
+const waitingRows = 2000
+
+// Waiting returns how many commands wait for a device, for the answer with its token. A device may acknowledge as often
+// as it likes, also commands that nobody has sent, and each acknowledgement is a row. Where there are many, Waiting
+// reads the oldest, and returns at least one.
+func (t Table) Waiting(ctx context.Context, device schema.DeviceID) (int, error) {
+	all, _, err := t.rows(ctx, device, schema.CommandRows(Recent(time.Now())), waitingRows)
+	n := all.Waiting()
+	if all.cut {
+		n = max(1, n)
+	}
+	return n, err
+}
+
+// rows reads rows of a device. It ends after the page with which it has read most rows.
 func (t Table) rows(
-	ctx context.Context, device schema.DeviceID, rows tables.Keys,
+	ctx context.Context, device schema.DeviceID, rows tables.Keys, most int,
 ) (all All, acks map[schema.CommandID][]schema.Ack, err error) {
 	acks = map[schema.CommandID][]schema.Ack{}
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(device)), Rows: rows}}
@@ -104,6 +123,10 @@ func (t Table) rows(
 			if err := all.add(row, acks); err != nil && !errors.Is(err, schema.ErrNewer) {
 				return all, nil, fmt.Errorf("commands of %s: %w", device, err)
 			}
+		}
+		if most -= len(page.Rows); most <= 0 {
+			all.cut = page.Next != tables.Continuation{}
+			break
 		}
 	}
 	if all.Now <= 0 {
@@ -142,7 +165,7 @@ func Recent(now time.Time) tables.Ticks {
 
 // Get returns a command of a device, or tables.ErrNotFound.
 func (t Table) Get(ctx context.Context, device schema.DeviceID, id schema.CommandID) (Command, tables.Ticks, error) {
-	all, _, err := t.rows(ctx, device, id.Rows())
+	all, _, err := t.rows(ctx, device, id.Rows(), math.MaxInt)
 	if err != nil {
 		return Command{}, all.Now, err
 	}
