@@ -225,6 +225,41 @@ func TestNewestDesiredConfigurationReplacesTheOlder(t *testing.T) {
 	}
 }
 
+// A counter is a transport that counts requests.
+type counter int
+
+func (c *counter) Do(r *http.Request) (*http.Response, error) {
+	*c++
+	return http.DefaultClient.Do(r)
+}
+
+// TestNoAcknowledgementsMakeAConfigurationCostMore: a device may acknowledge what nobody has sent, at any time.
+func TestNoAcknowledgementsMakeAConfigurationCostMore(t *testing.T) {
+	f := newFixture(t)
+	var requests counter
+	at := f.open(t, &requests)
+	must.Have(at.SetDesired(t.Context(), "oven", `{"limit":180}`, "ann"))(t)
+	before := requests
+	must.Have(at.SetDesired(t.Context(), "oven", `{"limit":170}`, "ann"))(t)
+	some := requests - before
+	tomorrow := tables.TicksOf(time.Now().Add(24 * time.Hour))
+	for range 15 {
+		var ops []tables.Op
+		for range tables.MaxOps {
+			tomorrow++
+			id := schema.NewCommandID(tomorrow, "made-up")
+			ack := schema.Ack{Device: "oven", ID: id, Row: schema.RowKey{Ticks: 1}, State: schema.CommandFailed}
+			ops = append(ops, tables.Insert(ack.Entity()))
+		}
+		must.Have(at.Submit(t.Context(), ops))(t)
+	}
+	before = requests
+	must.Have(at.SetDesired(t.Context(), "oven", `{"limit":160}`, "ann"))(t)
+	if many := requests - before; many > some {
+		t.Errorf("a configuration costs %d requests, and %d with 1,500 acknowledgements", some, many)
+	}
+}
+
 // inserted inserts a command with an ID that exists as a desired configuration's: the two have different rows.
 func (f fixture) inserted(t *testing.T, c schema.Command) error {
 	c.Desired, c.Device = false, "fan"

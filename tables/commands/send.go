@@ -208,16 +208,20 @@ func (t Table) SetDesired(ctx context.Context, device schema.DeviceID, body, who
 		if err != nil {
 			return c, err
 		}
-		all, err := t.Read(ctx, device, now.now)
-		if err != nil {
+		var was schema.Command
+		row, err := t.Table.Get(ctx, string(device), schema.DesiredRow)
+		if err == nil {
+			was, err = schema.CommandOf(row)
+		}
+		if err != nil && !errors.Is(err, tables.ErrNotFound) {
 			return c, err
 		}
 		at := now.now
-		if all.Desired != nil {
-			if c.ID == all.Desired.ID {
+		if was.ID != "" {
+			if c.ID == was.ID {
 				return c, nil // the answer was lost
 			}
-			at = max(at, all.Desired.ID.Sent()+1)
+			at = max(at, was.ID.Sent()+1)
 		}
 		c.ID = newID(at, rand.Text())
 		e, err := c.Entity()
@@ -225,8 +229,8 @@ func (t Table) SetDesired(ctx context.Context, device schema.DeviceID, body, who
 			return c, err
 		}
 		op := tables.Insert(e)
-		if all.Desired != nil {
-			op = tables.Replace(e, all.Desired.ETag)
+		if was.ID != "" {
+			op = tables.Replace(e, was.ETag)
 		}
 		_, err = t.Do(ctx, op)
 		if !errors.Is(err, tables.ErrConflict) && !errors.Is(err, tables.ErrExists) {
