@@ -99,15 +99,12 @@ func (n *Enrollments) Add(ctx context.Context, e schema.Enrollment, primary, sec
 	return e, n.stillAlone(ctx, e)
 }
 
-// stillAlone removes an enrollment that was just added if another was added at the same time whose prefix overlaps: at
-// least the later one of the two sees the other.
+// stillAlone removes an enrollment that was just added if another was added or changed at the same time beside which it
+// does not fit: at least the later one of the two sees the other.
 func (n *Enrollments) stillAlone(ctx context.Context, e schema.Enrollment) error {
-	if e.Prefix == "" {
-		return nil
-	}
 	others, err := n.All(ctx)
 	if err == nil {
-		err = fitsPrefix(e, others)
+		err = cmp.Or(fitsTable(e, others), fitsPrefix(e, others))
 	}
 	if err == nil {
 		return nil

@@ -29,8 +29,8 @@ func (n *Enrollments) Change(
 		if err := n.stillFits(ctx, was, e); err != nil {
 			return e, err
 		}
-		if err = n.replace(ctx, &e); err == nil && e.Prefix != was.Prefix {
-			return n.keepPrefix(ctx, was, e)
+		if err = n.replace(ctx, &e); err == nil && concernsOthers(was, e) {
+			return n.undoUnfit(ctx, was, e)
 		}
 		if !errors.Is(err, tables.ErrConflict) {
 			return e, err
@@ -39,20 +39,25 @@ func (n *Enrollments) Change(
 	return e, err
 }
 
-// keepPrefix puts the old prefix back if another enrollment took a prefix at the same time that overlaps the new one:
-// at least the later one of the two sees the other.
-func (n *Enrollments) keepPrefix(ctx context.Context, was, e schema.Enrollment) (schema.Enrollment, error) {
+// concernsOthers reports whether a change of an enrollment may have it not fit beside others.
+func concernsOthers(was, e schema.Enrollment) bool {
+	return e.Life != was.Life || e.Readings != was.Readings || e.Prefix != was.Prefix
+}
+
+// undoUnfit undoes a change of an enrollment if another was added or changed at the same time beside which it does not
+// fit: at least the later one of the two sees the other.
+func (n *Enrollments) undoUnfit(ctx context.Context, was, e schema.Enrollment) (schema.Enrollment, error) {
 	others, err := n.All(ctx)
 	if err == nil {
-		err = fitsPrefix(e, others)
+		err = cmp.Or(fitsTable(e, others), fitsPrefix(e, others))
 	}
 	if err == nil {
 		return e, nil
 	}
 	was.ETag = e.ETag
 	if errBack := n.replace(context.WithoutCancel(ctx), &was); errBack != nil {
-		return e, fmt.Errorf("enrollment %s has the prefix %s now, but must not keep it: %w; its old one cannot be put "+
-			"back: %w", e.ID, e.Prefix, err, errBack)
+		return e, fmt.Errorf("enrollment %s is changed, but must not stay so: %w; the change cannot be undone: %w",
+			e.ID, err, errBack)
 	}
 	return was, fmt.Errorf("enrollment %s is not changed: %w", e.ID, err)
 }
@@ -61,7 +66,7 @@ func (n *Enrollments) stillFits(ctx context.Context, was, e schema.Enrollment) e
 	if err := fitsCommands(e); err != nil {
 		return err
 	}
-	if e.Life == was.Life && e.Readings == was.Readings && e.Prefix == was.Prefix {
+	if !concernsOthers(was, e) {
 		return nil
 	}
 	others, err := n.All(ctx)

@@ -395,3 +395,33 @@ func TestConcurrentChangesDoNotOverlap(t *testing.T) {
 		}
 	}
 }
+
+// TestConcurrentEnrollmentsShareNoTableWithLongTokens adds two to one table at once, or changes one while the other is
+// added; at most one of the two may succeed.
+func TestConcurrentEnrollmentsShareNoTableWithLongTokens(t *testing.T) {
+	n, _ := newEnrollments(t)
+	for i := range 20 {
+		long, short := plant("long"), plant("short")
+		for _, e := range []*schema.Enrollment{&long, &short} {
+			e.ID, e.Readings = schema.EnrollmentID(fmt.Sprint(e.ID, i)), fmt.Sprint("own", i)
+		}
+		lengthen := func(e *schema.Enrollment) error { e.Life = 30 * LongLife; return nil }
+		act := func() error { _, err := n.Change(t.Context(), long.ID, lengthen); return err }
+		if i%2 == 0 {
+			must.Have(n.Add(t.Context(), long, nil, nil))(t)
+		} else {
+			must.Succeed(t, lengthen(&long))
+			act = func() error { _, err := n.Add(t.Context(), long, nil, nil); return err }
+		}
+		var both sync.WaitGroup
+		var errs [2]error
+		both.Go(func() { errs[0] = act() })
+		both.Go(func() { _, errs[1] = n.Add(t.Context(), short, nil, nil) })
+		both.Wait()
+		_, err := n.Get(t.Context(), short.ID)
+		e, errLong := n.Get(t.Context(), long.ID)
+		if err == nil && errLong == nil && e.Life > LongLife || (err == nil) != (errs[1] == nil) {
+			t.Fatalf("round %d: %s is beside one with tokens for %v after %v", i, short.ID, e.Life, errs)
+		}
+	}
+}
