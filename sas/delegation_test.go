@@ -1,9 +1,11 @@
 package sas_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -92,5 +94,27 @@ func TestTokenEndsWithItsDelegationKey(t *testing.T) {
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%+v: token %q, error %v; want an error with %q", g, token, err, want)
 		}
+	}
+}
+
+// TestTheTokenThatExpiresLastIsKnown, however many a device gets after it: furrow token may have given it one for
+// longer than its enrollment does. No revocation ends it, and nobody would know how long the device can write.
+func TestTheTokenThatExpiresLastIsKnown(t *testing.T) {
+	y := newFixture(t, nil)
+	y.enrollment.AtExpiry = true
+	longest := y.mustIssue("pump-7").Expires
+	y.enrollment.Life = time.Minute
+	var newest sas.Answer
+	for range 12 {
+		newest = y.mustIssue("pump-7")
+	}
+	tokens := must.Have(y.registry.Get(t.Context(), "pump-7"))(t).Tokens
+	last := slices.MaxFunc(tokens, func(a, b schema.Token) int { return cmp.Compare(a.Expiry, b.Expiry) })
+	if !last.Expiry.Time().Equal(longest) || len(tokens) != 5 {
+		t.Errorf("of %d tokens that are known the last expires at %v, and one expires at %v", len(tokens),
+			last.Expiry.Time(), longest)
+	}
+	if tokens[4].Fingerprint != sas.Fingerprint(newest.SAS) {
+		t.Error("the newest is not the last")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -296,8 +297,15 @@ func (i *Issuer) policies(ctx context.Context, d schema.Device, e schema.Enrollm
 // keptTokens is how many tokens a record keeps.
 const keptTokens = 5
 
+// lastOf returns the last tokens, and in place of the first of them the one that expires last: whoever cannot end it
+// has to know of it.
 func lastOf(tokens []schema.Token) []schema.Token {
-	return tokens[max(0, len(tokens)-keptTokens):]
+	later := func(a, b schema.Token) int { return cmp.Compare(a.Expiry, b.Expiry) }
+	kept := slices.Clone(tokens[max(0, len(tokens)-keptTokens):])
+	if last := slices.MaxFunc(tokens, later); last.Expiry > slices.MaxFunc(kept, later).Expiry {
+		kept[0] = last
+	}
+	return kept
 }
 
 // Ready returns why tokens cannot be issued: storage is unreachable, its tables are missing,
