@@ -85,12 +85,10 @@ func (f Fleet) member(i int, tenant schema.Tenant, at model.Place, labels map[st
 	}
 	near := func(n uint64) float64 { return (model.Unit(model.Hash(m.key, forPosition, n)) - 0.5) / 5 }
 	m.place.Lat, m.place.Lon = max(-90, min(90, at.Lat+near(1))), max(-180, min(180, at.Lon+near(2)))
-	m.Position = &schema.Position{Lat: round4(m.place.Lat), Lon: round4(m.place.Lon)}
+	m.Position = &schema.Position{Lat: model.Round(m.place.Lat, 4), Lon: model.Round(m.place.Lon, 4)}
 	m.Deployed = f.deployed(i, m.key)
 	return m
 }
-
-func round4(degrees float64) float64 { return math.Round(degrees*1e4) / 1e4 }
 
 // deployed returns when device i was deployed: more devices in later months, none in the last day.
 func (f Fleet) deployed(i int, key uint64) time.Time {

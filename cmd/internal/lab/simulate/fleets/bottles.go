@@ -33,9 +33,6 @@ const (
 )
 
 func sendBottle(u *unit, at time.Time) {
-	if _, silent := u.suffers(silence, "", at); silent {
-		return
-	}
 	heartbeat := u.document()
 	for _, name := range []string{"action", "mass_of_contents", "number_of_pills"} {
 		delete(heartbeat, name)
@@ -57,7 +54,8 @@ func sendBottle(u *unit, at time.Time) {
 		}
 		left := u.left(n)
 		content := func(n int) map[string]any {
-			return map[string]any{"number_of_pills": n, "mass_of_contents": rounded(emptyMass+pillMass*float64(n), 2)}
+			mass := model.Round(emptyMass+pillMass*float64(n), 2)
+			return map[string]any{"number_of_pills": n, "mass_of_contents": mass}
 		}
 		within := func(t time.Time) bool { return !t.Before(at) && t.Before(at.Add(u.Every)) }
 		switch {

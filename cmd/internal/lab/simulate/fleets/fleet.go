@@ -2,6 +2,7 @@ package fleets
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -86,11 +87,10 @@ const day = 24 * time.Hour
 
 func (f *Fleet) member(u *unit) simulate.Member {
 	near := func(n uint64) float64 { return (model.Unit(model.Hash(u.key, 2, n)) - 0.5) / 10 }
-	degrees := func(d float64) float64 { return math.Round(d*1e4) / 1e4 }
 	deployed := f.Until.AddDate(0, -1, -int(model.Unit(model.Hash(u.key, 3))*600))
 	m := simulate.Member{Tenant: f.tenants[u.number/devicesPerSite%len(f.tenants)], Site: schema.Site(u.place.Slug),
 		Labels: map[string]string{"place": u.place.Name}, Deployed: deployed.UTC().Truncate(time.Second),
-		Position: &schema.Position{Lat: degrees(u.place.Lat + near(1)), Lon: degrees(u.place.Lon + near(2))}}
+		Position: &schema.Position{Lat: model.Round(u.place.Lat+near(1), 4), Lon: model.Round(u.place.Lon+near(2), 4)}}
 	f.identify(&m, u.number)
 	return m
 }
@@ -136,6 +136,20 @@ func (o *orders) set(value float64, at time.Time) {
 	o.value, o.since = value, at
 }
 
+// orderedBy returns what does what a command such as {"rpm": 900} says, whose number has bounds.
+func orderedBy(name string, least, most float64) func(*unit, []byte) error {
+	return func(u *unit, body []byte) error {
+		var told map[string]any
+		err := json.Unmarshal(body, &told)
+		value, is := told[name].(float64)
+		if err != nil || !is || value < least || value > most {
+			return fmt.Errorf("want {%q: %v to %v}", name, least, most)
+		}
+		u.orders.set(value, time.Now())
+		return nil
+	}
+}
+
 // told returns what the device was told before a time.
 func (u *unit) told(at time.Time) (float64, bool) {
 	u.orders.mu.Lock()
@@ -153,7 +167,9 @@ func (f *Fleet) Sendings(m simulate.Member, from time.Time) simulate.Stream {
 			if at.Before(from) {
 				continue
 			}
-			f.send(u, at)
+			if _, silent := u.suffers(silence, "", at); !silent {
+				f.send(u, at)
+			}
 			slices.SortStableFunc(u.waiting, func(a, b simulate.Sending) int { return a.Due.Compare(b.Due) })
 			for _, s := range u.waiting {
 				if !yield(s) {
@@ -185,12 +201,6 @@ func (u *unit) wave(at time.Time, period time.Duration) float64 {
 // noise is from -1 to 1, and another one each time.
 func (u *unit) noise(at time.Time, n uint64) float64 {
 	return 2*model.Unit(model.Hash(u.key, 6, n, uint64(at.UnixMilli()))) - 1
-}
-
-// rounded rounds to so many decimals.
-func rounded(v float64, decimals int) float64 {
-	scale := math.Pow10(decimals)
-	return math.Round(v*scale) / scale
 }
 
 // clock is a time as documents have it.

@@ -20,9 +20,6 @@ func ground() kind {
 }
 
 func sendGround(u *unit, at time.Time) {
-	if _, silent := u.suffers(silence, "", at); silent {
-		return
-	}
 	probe := model.NewProbe(u.Seed, u.key, u.place, u.member.Deployed, 3)
 	read := func(sensor string, at time.Time) float64 { return probe.Read(at)[sensor].(float64) }
 	upper, lower := read("temperature_10cm", at), read("temperature_50cm", at)
@@ -34,6 +31,6 @@ func sendGround(u *unit, at time.Time) {
 	}
 	d := u.document()
 	d["device"], d["time"] = string(u.member.ID), clock(at)
-	d["temperature_10cm"], d["temperature_50cm"] = rounded(upper, 2), rounded(lower, 2)
+	d["temperature_10cm"], d["temperature_50cm"] = model.Round(upper, 2), model.Round(lower, 2)
 	u.sends(at, d)
 }

@@ -1,8 +1,6 @@
 package fleets
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -22,26 +20,10 @@ func kitchens() kind {
 			m.Labels["class"] = "Fryer"
 			m.ID = schema.DeviceID(fmt.Sprintf("%s:%s:Giles-%d", m.Tenant, m.Site, 7163712301905+number))
 		},
-		send: sendKitchen, obey: setOil}
-}
-
-// setOil does what a command such as {"setpoint": 325} says.
-func setOil(u *unit, body []byte) error {
-	var told struct {
-		Setpoint *float64 `json:"setpoint"` // °F
-	}
-	err := json.Unmarshal(body, &told)
-	if err != nil || told.Setpoint == nil || *told.Setpoint < 200 || *told.Setpoint > 375 {
-		return errors.New("want {\"setpoint\": 200 to 375}")
-	}
-	u.orders.set(*told.Setpoint, time.Now())
-	return nil
+		send: sendKitchen, obey: orderedBy("setpoint", 200, 375)} // °F
 }
 
 func sendKitchen(u *unit, at time.Time) {
-	if _, silent := u.suffers(silence, "", at); silent {
-		return
-	}
 	d, m := u.document(), u.member
 	data, metadata, headers := d["data"].(map[string]any), d["metadata"].(map[string]any), d["headers"].(map[string]any)
 	name := string(m.ID[strings.LastIndexByte(string(m.ID), ':')+1:])

@@ -1,11 +1,10 @@
 package fleets
 
 import (
-	"encoding/json"
-	"errors"
 	"time"
 
 	"furrow/cmd/internal/lab/simulate"
+	"furrow/cmd/internal/lab/simulate/model"
 	"furrow/tables/schema"
 )
 
@@ -17,29 +16,14 @@ func oil() kind {
 			m.ID = numbered("rig-", 7+number)
 			m.Labels["class"] = "rig"
 		},
-		send: sendTags, obey: setSpeed}
+		send: sendTags, obey: orderedBy("rpm", 0, 3600)}
 }
 
 // coolSpeed is the speed, in turns a minute, up to which no rig becomes too hot.
 const coolSpeed = 1000
 
-// setSpeed does what a command such as {"rpm": 900} says.
-func setSpeed(u *unit, body []byte) error {
-	var told struct {
-		RPM *float64 `json:"rpm"`
-	}
-	if err := json.Unmarshal(body, &told); err != nil || told.RPM == nil || *told.RPM < 0 || *told.RPM > 3600 {
-		return errors.New("want {\"rpm\": 0 to 3600}")
-	}
-	u.orders.set(*told.RPM, time.Now())
-	return nil
-}
-
 // sendTags sends the temperature each time, and the others once in twelve times.
 func sendTags(u *unit, at time.Time) {
-	if _, silent := u.suffers(silence, "", at); silent {
-		return
-	}
 	temperature, speed := 104+8*u.wave(at, 40*time.Minute)+2*u.noise(at, 0), 1800.0
 	if told, is := u.told(at); is {
 		speed = told
@@ -49,7 +33,7 @@ func sendTags(u *unit, at time.Time) {
 			temperature = 121 + 8*hot.Draw(3) + 0.9*u.noise(at, 0)
 		}
 	}
-	u.tag("temperature", rounded(temperature, 1), at, true)
+	u.tag("temperature", model.Round(temperature, 1), at, true)
 	if at.Truncate(u.Every).UnixMilli()/u.Every.Milliseconds()%int64(u.slow) != 0 {
 		return
 	}
@@ -57,9 +41,9 @@ func sendTags(u *unit, at time.Time) {
 	if stuck, is := u.suffers(stuckSensor, "rpm", at); is {
 		read = stuck.From
 	}
-	u.tag("rpm", rounded(speed+60*u.noise(read, 1), 0), at, true)
+	u.tag("rpm", model.Round(speed+60*u.noise(read, 1), 0), at, true)
 	_, doubtful := u.suffers(badQuality, "vibration", at)
-	u.tag("vibration", rounded(30+5*u.noise(at, 2), 1), at, !doubtful)
+	u.tag("vibration", model.Round(30+5*u.noise(at, 2), 1), at, !doubtful)
 }
 
 func (u *unit) tag(name string, value float64, at time.Time, good bool) {

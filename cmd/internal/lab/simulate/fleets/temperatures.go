@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"furrow/cmd/internal/lab/simulate"
+	"furrow/cmd/internal/lab/simulate/model"
 	"furrow/tables/schema"
 )
 
@@ -19,15 +20,12 @@ func temperatures() kind {
 }
 
 func sendTemperature(u *unit, at time.Time) {
-	if _, silent := u.suffers(silence, "", at); silent {
-		return
-	}
 	read := at
 	if stuck, is := u.suffers(stuckSensor, "Temprature", at); is {
 		read = stuck.From
 	}
 	d := u.document()
 	d["CustomerId"], d["DeviceId"], d["DateTime"] = string(u.member.Tenant), string(u.member.ID), clock(at)
-	d["Temprature"] = rounded(68+4*u.wave(read, day)+1.5*u.noise(read, 0), 0)
+	d["Temprature"] = model.Round(68+4*u.wave(read, day)+1.5*u.noise(read, 0), 0)
 	u.sends(at, d)
 }

@@ -25,17 +25,17 @@ type sensor struct {
 
 func sensors() []sensor {
 	return []sensor{
-		{"temperature_air", func(m *moment) any { return round(m.ground(0)+m.noise(0.2), 2) }},
-		{"temperature_10cm", func(m *moment) any { return round(m.ground(0.10)+m.noise(0.03), 2) }},
-		{"temperature_50cm", func(m *moment) any { return round(m.ground(0.50)+m.noise(0.03), 2) }},
-		{"moisture_10cm", func(m *moment) any { return round(m.moisture(1), 1) }},
-		{"battery", func(m *moment) any { return round(m.battery(), 3) }},
+		{"temperature_air", func(m *moment) any { return Round(m.ground(0)+m.noise(0.2), 2) }},
+		{"temperature_10cm", func(m *moment) any { return Round(m.ground(0.10)+m.noise(0.03), 2) }},
+		{"temperature_50cm", func(m *moment) any { return Round(m.ground(0.50)+m.noise(0.03), 2) }},
+		{"moisture_10cm", func(m *moment) any { return Round(m.moisture(1), 1) }},
+		{"battery", func(m *moment) any { return Round(m.battery(), 3) }},
 		{"lid", func(m *moment) any { return m.lid() }},
-		{"temperature_100cm", func(m *moment) any { return round(m.ground(1)+m.noise(0.03), 2) }},
-		{"moisture_50cm", func(m *moment) any { return round(m.moisture(14), 1) }},
-		{"humidity", func(m *moment) any { return round(m.humidity(), 1) }},
-		{"pressure", func(m *moment) any { return round(m.pressure(), 1) }},
-		{"rain", func(m *moment) any { return round(m.weather.rain(m.place, m.hours), 2) }},
+		{"temperature_100cm", func(m *moment) any { return Round(m.ground(1)+m.noise(0.03), 2) }},
+		{"moisture_50cm", func(m *moment) any { return Round(m.moisture(14), 1) }},
+		{"humidity", func(m *moment) any { return Round(m.humidity(), 1) }},
+		{"pressure", func(m *moment) any { return Round(m.pressure(), 1) }},
+		{"rain", func(m *moment) any { return Round(m.weather.rain(m.place, m.hours), 2) }},
 		{"signal", func(m *moment) any { return int32(-70 + m.bias(7)*12 + m.noise(6)) }},
 	}
 }
@@ -101,7 +101,8 @@ func (m *moment) noise(most float64) float64 {
 	return most * (2*Unit(Hash(m.key, 30+m.sensor, m.tick)) - 1)
 }
 
-func round(v float64, digits int) float64 {
+// Round rounds to so many digits.
+func Round(v float64, digits int) float64 {
 	scale := math.Pow10(digits)
 	return math.Round(v*scale) / scale
 }
