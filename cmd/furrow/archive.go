@@ -112,14 +112,6 @@ func archiveScopeOf(c *cli.Context) (s archiveScope, err error) {
 // last returns the last day.
 func (s archiveScope) last() schema.Day { return schema.DayOf(s.to - 1) }
 
-// tenants yields those that have tables.
-func (s archiveScope) tenants(ctx context.Context, has archive.Contents) iter.Seq2[schema.Tenant, error] {
-	if s.tenant == "" {
-		return has.Tenants(ctx)
-	}
-	return func(yield func(schema.Tenant, error) bool) { yield(s.tenant, nil) }
-}
-
 // archiveLine is what the archive has of a tenant's day, in JSON.
 type archiveLine struct {
 	Tenant   schema.Tenant `json:"tenant" column:"tenant"`
@@ -146,7 +138,7 @@ func archiveLineOf(d archive.HeldDay) archiveLine {
 
 func (s archiveScope) days(ctx context.Context, has archive.Contents) iter.Seq2[archive.HeldDay, error] {
 	return func(yield func(archive.HeldDay, error) bool) {
-		for t, err := range s.tenants(ctx, has) {
+		for t, err := range tenantsIn(s.tenant, has.Tenants(ctx)) {
 			if err != nil {
 				yield(archive.HeldDay{}, err)
 				return

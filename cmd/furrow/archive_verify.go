@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"iter"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -12,7 +10,6 @@ import (
 	"furrow/jobs/archive"
 	"furrow/tables"
 	"furrow/tables/schema"
-	"furrow/worker/query"
 )
 
 func isArchive(p config.Processor) bool { return p.Name == archive.Processor.Name }
@@ -46,7 +43,8 @@ func archiveVerify(c *cli.Context) error {
 	rows, wrong, w := int64(0), 0, newLongWork(c)
 	const again = "run the same command again"
 	w.begin("verifying tables")
-	for tenant, err := range scope.verified(c.Context, has.Contents, f.Reader().Devices()) {
+	// Where devices have readings, there should be tables.
+	for tenant, err := range tenantsIn(scope.tenant, has.Tenants(c.Context), f.Reader().Devices().Tenants(c.Context)) {
 		if err != nil {
 			return w.ended(err, again)
 		}
@@ -78,25 +76,6 @@ func archiveVerify(c *cli.Context) error {
 	}
 	fmt.Fprintf(c.App.ErrWriter, "furrow: %s in tables that are as they should be\n", many(rows, "row"))
 	return nil
-}
-
-// verified yields the tenants that have tables or devices: where these have readings, there should be tables.
-func (s archiveScope) verified(ctx context.Context, has archive.Contents,
-	fleet query.Devices) iter.Seq2[schema.Tenant, error] {
-	if s.tenant != "" {
-		return s.tenants(ctx, has)
-	}
-	return func(yield func(schema.Tenant, error) bool) {
-		seen := map[schema.Tenant]bool{}
-		for _, all := range []iter.Seq2[schema.Tenant, error]{has.Tenants(ctx), fleet.Tenants(ctx)} {
-			for t, err := range all {
-				if !seen[t] && !yield(t, err) {
-					return
-				}
-				seen[t] = true
-			}
-		}
-	}
 }
 
 // verifyReadings reads the selected days of a tenant, and returns what is wrong.

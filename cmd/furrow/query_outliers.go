@@ -49,8 +49,12 @@ func (f asked) outliers(c *cli.Context, q query.OutlierQuestion) (all []query.Ou
 	for _, p := range f.config.Pipelines {
 		q.Windows = append(q.Windows, p.Rollups()...)
 	}
+	asked := schema.Tenant(c.String("tenant"))
+	if err := knownTenant(c, f.Devices(), asked); err != nil {
+		return nil, 0, err
+	}
 	var skipped query.Skipped
-	for tenant, err := range outlierTenants(c, f.Fleet) {
+	for tenant, err := range tenantsIn(asked, f.Devices().Tenants(c.Context)) {
 		if err != nil {
 			return nil, 0, err
 		}
@@ -62,17 +66,6 @@ func (f asked) outliers(c *cli.Context, q query.OutlierQuestion) (all []query.Ou
 		all, compared = append(all, found...), compared+n
 	}
 	return all, compared, unreadable(c, skipped)
-}
-
-// outlierTenants yields the tenant that is asked for, or all.
-func outlierTenants(c *cli.Context, f query.Fleet) iter.Seq2[schema.Tenant, error] {
-	if !c.IsSet("tenant") {
-		return f.Devices().Tenants(c.Context)
-	}
-	return func(yield func(schema.Tenant, error) bool) {
-		tenant := schema.Tenant(c.String("tenant"))
-		yield(tenant, knownTenant(c, f.Devices(), tenant))
-	}
 }
 
 // outlierQuestion reads the flags.

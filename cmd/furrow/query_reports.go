@@ -67,34 +67,45 @@ func reported(r *config.Reports, q *query.ReportQuestion) error {
 
 // reportsOf yields the reports of a tenant, or of one tenant after the other, over all accounts.
 func reportsOf(c *cli.Context, all []asked, q query.ReportQuestion) iter.Seq2[query.Report, error] {
-	of := func(tenant schema.Tenant) iter.Seq2[query.Report, error] {
-		q.Tenant = tenant
-		var found []iter.Seq2[query.Report, error]
-		for _, f := range all {
-			found = append(found, f.Reports().List(c.Context, q))
-		}
-		return query.MergeReports(found...)
-	}
-	if q.Tenant != "" {
-		return of(q.Tenant)
+	asked := q.Tenant
+	var lists []iter.Seq2[schema.Tenant, error]
+	for _, f := range all {
+		lists = append(lists, f.Devices().Tenants(c.Context))
 	}
 	return func(yield func(query.Report, error) bool) {
-		seen := map[schema.Tenant]bool{}
-		for _, f := range all {
-			for tenant, err := range f.Devices().Tenants(c.Context) {
-				if err != nil {
-					yield(query.Report{}, err)
+		for tenant, err := range tenantsIn(asked, lists...) {
+			if err != nil {
+				yield(query.Report{}, err)
+				return
+			}
+			q.Tenant = tenant
+			var found []iter.Seq2[query.Report, error]
+			for _, f := range all {
+				found = append(found, f.Reports().List(c.Context, q))
+			}
+			for r, err := range query.MergeReports(found...) {
+				if !yield(r, err) {
 					return
 				}
-				if seen[tenant] {
-					continue
+			}
+		}
+	}
+}
+
+// tenantsIn yields the tenant that is asked for or, if that is empty, those of some lists, each once.
+func tenantsIn(asked schema.Tenant, lists ...iter.Seq2[schema.Tenant, error]) iter.Seq2[schema.Tenant, error] {
+	return func(yield func(schema.Tenant, error) bool) {
+		if asked != "" {
+			yield(asked, nil)
+			return
+		}
+		seen := map[schema.Tenant]bool{}
+		for _, all := range lists {
+			for tenant, err := range all {
+				if !seen[tenant] && !yield(tenant, err) {
+					return
 				}
 				seen[tenant] = true
-				for r, err := range of(tenant) {
-					if !yield(r, err) {
-						return
-					}
-				}
 			}
 		}
 	}
