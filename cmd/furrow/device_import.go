@@ -51,11 +51,11 @@ func deviceImport(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	in, err := openInput(c, c.Args().First())
+	in, done, err := openFile(c, c.Args().First())
 	if err != nil {
 		return err
 	}
-	defer in.Close() // it was only read
+	defer done() // it was only read
 	notes, err := newNotes(c)
 	if err != nil {
 		return err

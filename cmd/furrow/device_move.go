@@ -153,11 +153,11 @@ func moveOf(id, tenant, at string) (m sas.Move, err error) {
 // readMoves reads the file, and reports all of its lines that are wrong.
 func readMoves(c *cli.Context) (moves []lineMove, err error) {
 	name := c.String("file")
-	in, err := openInput(c, name)
+	in, done, err := openFile(c, name)
 	if err != nil {
 		return nil, err
 	}
-	defer in.Close() // it was only read
+	defer done() // it was only read
 	file, err := tabular.Open(in, tabular.Options{Format: tableFormat(name)})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

@@ -25,35 +25,48 @@ type importFile struct {
 	close func() error
 }
 
-// openImport opens the file. The standard input is copied first, because it is read twice.
-func openImport(c *cli.Context, w *longWork) (*importFile, error) {
-	f := &importFile{work: w}
-	name := c.Args().First()
-	var err error
-	if name == "-" {
-		if f.File, err = os.CreateTemp("", "furrow-import-*"); err != nil {
-			return nil, err
-		}
-		f.close = func() error { return errors.Join(f.File.Close(), os.Remove(f.Name())) }
-		if f.size, err = io.Copy(f.File, c.App.Reader); err != nil {
-			return nil, errors.Join(err, f.close())
-		}
-	} else {
-		if f.File, err = os.Open(name); err != nil {
-			return nil, err
-		}
-		f.close = f.File.Close
-		info, err := f.Stat()
-		if err == nil && info.IsDir() {
-			err = fmt.Errorf("%s is a folder: import its files one by one", name)
-		}
-		if err != nil {
-			return nil, errors.Join(err, f.close())
-		}
-		f.size = info.Size()
+// openImport opens the file.
+func openImport(c *cli.Context, w *longWork) (f *importFile, err error) {
+	f = &importFile{work: w}
+	if f.File, f.close, err = openFile(c, c.Args().First()); err != nil {
+		return nil, err
 	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.close())
+	}
+	f.size = info.Size()
 	f.begin("understanding")
 	return f, nil
+}
+
+// openFile opens a file that can be read twice. The standard input and other streams are copied first.
+func openFile(c *cli.Context, name string) (file *os.File, done func() error, err error) {
+	in, err := openInput(c, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if file, is := in.(*os.File); is {
+		info, err := file.Stat()
+		if err == nil && info.IsDir() {
+			err = fmt.Errorf("%s is a folder: name its files one by one", name)
+		}
+		if err != nil || info.Mode().IsRegular() {
+			return file, file.Close, err
+		}
+	}
+	defer in.Close() // it was only read
+	if file, err = os.CreateTemp("", "furrow-import-*"); err != nil {
+		return nil, nil, err
+	}
+	done = func() error { return errors.Join(file.Close(), os.Remove(file.Name())) }
+	if _, err = io.Copy(file, in); err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, done())
+	}
+	return file, done, nil
 }
 
 // begin begins another round over the file.

@@ -97,11 +97,11 @@ func readRecording(c *cli.Context, name string, now time.Time) (*replay.Recordin
 	if err != nil {
 		return nil, "", usagef(c, "--tenant: %v", err)
 	}
-	in, err := openInput(c, name)
+	in, done, err := openFile(c, name)
 	if err != nil {
 		return nil, "", err
 	}
-	defer in.Close() // it was only read
+	defer done() // it was only read
 	columns, err := columnsOf(c)
 	if err != nil {
 		return nil, "", err

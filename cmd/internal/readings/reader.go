@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -48,7 +47,6 @@ type Reader struct {
 
 	options  Columns
 	file     io.ReadSeeker
-	close    func() error
 	in       *source
 	columns  []*column
 	names    []string // of the sensors of columns
@@ -57,13 +55,10 @@ type Reader struct {
 	sensors  *names
 }
 
-// Open reads a file once to find out how to read it, and returns a Reader at its beginning. A stream is first copied to
-// a temporary file. The caller closes the Reader.
-func Open(r io.Reader, c Columns) (_ *Reader, err error) {
-	reader := &Reader{options: c, sensors: newNames()}
-	if reader.file, reader.close, err = seekable(r); err != nil {
-		return nil, err
-	}
+// Open reads a file once to find out how to read it, and returns a Reader at its beginning. The caller closes the
+// Reader.
+func Open(file io.ReadSeeker, c Columns) (_ *Reader, err error) {
+	reader := &Reader{options: c, file: file, sensors: newNames()}
 	defer func() {
 		if err != nil {
 			_ = reader.Close()
@@ -87,29 +82,6 @@ func Open(r io.Reader, c Columns) (_ *Reader, err error) {
 	}
 	reader.sensors = newNames()
 	return reader, reader.rewind()
-}
-
-// seekable returns a file that can be read twice.
-func seekable(r io.Reader) (io.ReadSeeker, func() error, error) {
-	nothing := func() error { return nil }
-	file, isFile := r.(*os.File)
-	if in, ok := r.(io.ReadSeeker); ok && !isFile {
-		return in, nothing, nil
-	}
-	if isFile {
-		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-			return file, nothing, nil
-		}
-	}
-	copied, err := os.CreateTemp("", "furrow-import-*")
-	if err != nil {
-		return nil, nothing, err
-	}
-	remove := func() error { return errors.Join(copied.Close(), os.Remove(copied.Name())) }
-	if _, err := io.Copy(copied, r); err != nil {
-		return nil, nothing, errors.Join(err, remove())
-	}
-	return copied, remove, nil
 }
 
 // rewind begins to read the file.
@@ -144,11 +116,11 @@ func (r *Reader) open() (*tabular.Reader, error) {
 }
 
 // Close frees what the reader holds. The file stays open.
-func (r *Reader) Close() (err error) {
-	if r.in != nil {
-		err = r.in.Close()
+func (r *Reader) Close() error {
+	if r.in == nil {
+		return nil
 	}
-	return errors.Join(err, r.close())
+	return r.in.Close()
 }
 
 // Sensors returns the names of the properties of the sensors that were read so far.

@@ -7,7 +7,6 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
-	"os"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -76,10 +75,4 @@ func plain(in *bufio.Reader) (*bufio.Reader, error) {
 		return nil, errors.New("the file is a compressed file that is compressed itself: decompress it first")
 	}
 	return inner, nil
-}
-
-// isRegular reports whether a file can be read anywhere.
-func isRegular(file *os.File) bool {
-	info, err := file.Stat()
-	return err == nil && info.Mode().IsRegular()
 }

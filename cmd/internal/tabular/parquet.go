@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -38,27 +37,15 @@ type parquetReader struct {
 	properties *parquet.ReaderProperties
 }
 
-// openParquet opens a Parquet file. Reading begins at the end of the file, so a stream is first copied to a temporary
-// file.
-func (f *Reader) openParquet(r, stream io.Reader) (err error) {
-	from, whole := r.(parquet.ReaderAtSeeker)
-	if file, is := r.(*os.File); is && !isRegular(file) {
-		whole = false
-	}
-	if !whole {
-		file, err := os.CreateTemp("", "furrow-*.parquet")
-		if err != nil {
-			return err
-		}
-		f.close = func() error { return errors.Join(file.Close(), os.Remove(file.Name())) }
-		if _, err = io.Copy(file, stream); err != nil {
-			return errors.Join(err, f.close())
-		}
-		from = file
+// openParquet opens a Parquet file. Reading begins at the end of the file, so it cannot be a stream.
+func (f *Reader) openParquet(r io.Reader) error {
+	from, is := r.(parquet.ReaderAtSeeker)
+	if !is {
+		return errors.New("a file of Parquet cannot be read from a stream")
 	}
 	p := &parquetReader{Reader: f, buffers: buffers()}
-	if err = p.open(from); err != nil {
-		return errors.Join(err, f.close())
+	if err := p.open(from); err != nil {
+		return err
 	}
 	f.Format, f.records = Parquet, p
 	return nil

@@ -194,7 +194,7 @@ func TestAnInfinityInAListRefusesItsRowAlone(t *testing.T) {
 		must.Have(w.Write([]listed{row}))(t)
 	}
 	must.Succeed(t, w.Close())
-	f := must.Have(Open(&b, Options{}))(t)
+	f := must.Have(Open(bytes.NewReader(b.Bytes()), Options{}))(t)
 	for row, n := range []string{"1", "", "2"} {
 		r, err := f.Next()
 		if n == "" {
@@ -228,7 +228,7 @@ func TestTimesOfINT96AreOfTheirYear(t *testing.T) {
 		must.Have(w.Write([]valid{{deprecated.Int96{1, 0, day}}}))(t)
 	}
 	must.Succeed(t, w.Close())
-	for i, row := range all(t, &b) {
+	for i, row := range all(t, bytes.NewReader(b.Bytes())) {
 		if want := `"` + times[days[i]]; row["until"] != want {
 			t.Errorf("day %d is %s, want %s", days[i], row["until"], want)
 		}
@@ -255,7 +255,7 @@ func TestTextsThatAreNotUTF8AreRefused(t *testing.T) {
 	s := ipc.NewWriter(&inArrow, ipc.WithSchema(schema))
 	must.Succeed(t, s.Write(b.NewRecordBatch()))
 	must.Succeed(t, s.Close())
-	for _, in := range []io.Reader{&inParquet, &inArrow} {
+	for _, in := range []io.Reader{bytes.NewReader(inParquet.Bytes()), &inArrow} {
 		f := must.Have(Open(in, Options{}))(t)
 		for n, refused := range []bool{false, true, true, false} {
 			r, err := f.Next()

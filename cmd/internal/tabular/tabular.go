@@ -112,7 +112,7 @@ func Open(r io.Reader, o Options) (*Reader, error) {
 	f := &Reader{Format: o.Format, options: o, index: map[string]int{}, close: func() error { return nil }}
 	in := bufio.NewReaderSize(r, 64<<10)
 	if magic, _ := in.Peek(len(parquetMagic)); string(magic) == parquetMagic {
-		return f, f.openParquet(r, in)
+		return f, f.openParquet(r)
 	}
 	if magic, _ := in.Peek(len(arrowMagic)); string(magic) == arrowMagic {
 		return f, f.openArrow(in)
