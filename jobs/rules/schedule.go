@@ -237,10 +237,30 @@ func (k *Schedule) row(w *work, t *tracked, s *fold.Sample) {
 	}
 }
 
+// first returns the first dose that is not judged. Where a pause covers the days around the start, it is one after the
+// end of a pause.
+func (k *Schedule) first(w *work, t *tracked) (d dose, is bool) {
+	starts := []tables.Ticks{k.start(w, t)}
+	if _, zone, err := k.timesOf(w.member); err == nil {
+		for _, p := range k.pauses(w.member) {
+			if end := atWall(p.to, zone); end > starts[0] {
+				starts = append(starts, end)
+			}
+		}
+	}
+	slices.Sort(starts)
+	for _, start := range starts {
+		if all := k.unjudged(w, t, start); len(all) > 0 {
+			return all[0], true
+		}
+	}
+	return d, false
+}
+
 // next returns the last tick of the first window that is not judged. What comes at its end comes after it.
 func (k *Schedule) next(w *work, t *tracked) tables.Ticks {
-	if all := k.unjudged(w, t, k.start(w, t)); len(all) > 0 {
-		return all[0].at + ticks(k.After) - 1
+	if d, is := k.first(w, t); is {
+		return d.at + ticks(k.After) - 1
 	}
 	return tables.MaxTicks
 }
@@ -248,8 +268,7 @@ func (k *Schedule) next(w *work, t *tracked) tables.Ticks {
 // judge judges a dose that is over.
 func (k *Schedule) judge(w *work, t *tracked, at tables.Ticks) {
 	at++ // the end of the window
-	all := k.unjudged(w, t, k.start(w, t))
-	d := all[0]
+	d, _ := k.first(w, t)
 	t.judged = d.wall
 	met := slices.Contains(t.times, d.wall)
 	t.times = slices.DeleteFunc(t.times, func(wall tables.Ticks) bool { return wall <= d.wall })

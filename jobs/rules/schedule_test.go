@@ -134,6 +134,33 @@ func TestNothingIsExpectedDuringAPause(t *testing.T) {
 	}
 }
 
+// TestWhatFollowsALongPauseIsExpected: however long the pause is, and whether other pauses follow it.
+func TestWhatFollowsALongPauseIsExpected(t *testing.T) {
+	for pause, missed := range map[string]int{ // of fourteen
+		"2026-11-21..2026-11-22":                         12,
+		"2026-11-21..2026-11-24":                         10,
+		"2026-11-21..2026-11-30":                         4,
+		"2026-11-26..2026-12-02, 2026-11-21..2026-11-25": 2,
+		"2026-11-21..2026-11-24, 2026-11-26..2026-12-01": 4,
+		"2026-11-20..2026-11-30, 2027-02-01..2027-04-01": 3,
+		"2026-11-20..2027-02-01":                         0,
+	} {
+		r := doses(t, "11:00", "America/New_York") // 16:00 UTC, 8 hours after the start
+		r.When.(*Schedule).Pause = pause
+		for _, step := range []time.Duration{time.Hour, 14 * 24 * time.Hour} { // many runs, or one
+			b := newBench(t, r)
+			b.known.Heard = at("0s")
+			b.run(at("1m"))
+			for after := step; after <= 14*24*time.Hour; after += step {
+				b.run(tables.TicksOf(start.Add(after)))
+			}
+			if n := strings.Count(b.said(), "dose opened"); n != missed {
+				t.Errorf("pause %s, in steps of %v: %d are missed; want %d:\n%s", pause, step, n, missed, b.said())
+			}
+		}
+	}
+}
+
 func TestDoseIsTakenEarlyLateOrNot(t *testing.T) {
 	b := newBench(t, doses(t, "09:00,12:00", "Etc/UTC"))
 	b.run(at("0s"))
