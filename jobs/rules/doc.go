@@ -20,9 +20,9 @@
 // a time more than an hour ago open and close nothing, and nobody was heard by them.
 //
 // A scheduled time is told apart by what the device's own clock shows. If that clock skips it, it comes as much
-// later, and if it shows it twice, the first counts: each day has each time once. If a device changes its zone
-// or its times, what has passed by the new ones is not looked at, and what was judged by the old ones is not
-// judged again.
+// later, and if it shows it twice, the first counts: each day has each time once. If a device changes its zone,
+// its times or its pauses, what has passed by the new ones is not looked at, and what was judged by the old ones
+// is not judged again.
 //
 // # What holds
 //

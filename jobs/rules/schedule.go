@@ -167,11 +167,14 @@ func (k *Schedule) timesOf(d schema.Member) (times []time.Duration, zone *time.L
 
 func (*Schedule) begin(w *work, t *tracked) { t.from = w.begins }
 
-// moved heeds another zone or other times of a device. What has passed by them already is not looked at.
+// moved heeds another zone, other times or other pauses of a device. What has passed by them already is not looked at.
 func (k *Schedule) moved(w *work, t *tracked) {
 	is := ""
 	if times, zone, err := k.timesOf(w.member); err == nil {
 		is = fmt.Sprint(zone, times)
+	}
+	if pauses := k.pauses(w.member); len(pauses) > 0 {
+		is += fmt.Sprint(pauses)
 	}
 	is = fmt.Sprintf("%016x", hashOf(is))
 	if t.text != "" && t.text != is {

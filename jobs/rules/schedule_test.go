@@ -161,6 +161,24 @@ func TestWhatFollowsALongPauseIsExpected(t *testing.T) {
 	}
 }
 
+// TestPauseThatEndsEarlyHasMissedNothing: what passed while it was stated was not expected.
+func TestPauseThatEndsEarlyHasMissedNothing(t *testing.T) {
+	r := doses(t, "11:00", "UTC") // 3 hours after the start
+	r.When.(*Schedule).Pause = "labels.away"
+	for _, away := range []string{"", "2026-11-21..2026-11-22"} {
+		b := newBench(t, r)
+		b.known.Heard, b.member.Labels = at("0s"), map[string]string{"away": "2026-11-20..2026-11-30"}
+		b.run(at("1m"))
+		b.run(at("90h"))
+		b.member.Labels = map[string]string{"away": away}
+		b.run(at("91h"))
+		b.run(at("99h30m"))
+		b.want()
+		b.run(at("101h"))
+		b.want("dose opened 100h0m0s (11:00)")
+	}
+}
+
 func TestDoseIsTakenEarlyLateOrNot(t *testing.T) {
 	b := newBench(t, doses(t, "09:00,12:00", "Etc/UTC"))
 	b.run(at("0s"))
