@@ -24,7 +24,7 @@ type Rate struct {
 
 const cells = 12 // of a span: the state keeps the last reading of each
 
-// A point is a reading of a number, or for a counter what it has counted.
+// A point is a reading of a number, or for a counter what it had counted less than at the newest reading.
 type point struct {
 	at    tables.Ticks
 	value float64
@@ -67,7 +67,11 @@ func (k *Rate) row(w *work, t *tracked, s *fold.Sample) {
 			t.heard = at // whether the counter begins again tells the next number
 			return
 		}
-		value = t.points[n-1].value + c.Rise(t.last, f)
+		rise := t.points[n-1].value + c.Rise(t.last, f)
+		for i := range t.points { // a sum of all rises would lose small ones once it is large
+			t.points[i].value -= rise
+		}
+		value = 0
 	}
 	t.last, t.heard = f, 0
 	change, known := k.change(t.points, point{at, value})
