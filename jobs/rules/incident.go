@@ -42,7 +42,10 @@ func (t *tracked) waits() bool {
 func (w *work) level(t *tracked, at, wait tables.Ticks, holds, clears bool, value string) {
 	switch {
 	case t.open():
-		if t.value = value; clears {
+		if holds || clears { // else an announcement would say that it holds with a value for which it does not
+			t.value = value
+		}
+		if clears {
 			w.close(t, at, "")
 		}
 		return

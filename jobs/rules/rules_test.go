@@ -323,6 +323,21 @@ func TestHistoryIsQuietUnlessItIsStillOpen(t *testing.T) {
 	}
 }
 
+// TestAnnouncementSaysAValueForWhichTheRuleHolds: a later one has not cleared it, but is within the limit.
+func TestAnnouncementSaysAValueForWhichTheRuleHolds(t *testing.T) {
+	limit := Limit{Above: number64(190), ClearBelow: number64(180)}
+	b := newBench(t, rule("hot", &Threshold{Sensor: "oil", Limit: limit}))
+	b.run(at("5h"), sample(at("1m"), "oil", 200), sample(at("2m"), "oil", 210), sample(at("3m"), "oil", 185))
+	b.want("hot opened 1m0s (200) quietly", "hot announced 1m0s (210)")
+	if text := b.all[1].Text; text != "oil is 210, above 190" {
+		t.Errorf("it says %q", text)
+	}
+	b.run(at("6h"), sample(at("359m"), "oil", 179))
+	if closed := b.all[2]; closed.Value != "179" {
+		t.Errorf("it closes with %s", closed.Value)
+	}
+}
+
 func TestChangedAndRemovedRulesCloseTheirIncidents(t *testing.T) {
 	hot := func(above float64) Rule {
 		return rule("hot", &Threshold{Sensor: "oil", Limit: Limit{Above: &Bound{Number: above}}})
