@@ -36,3 +36,13 @@ func TestCounterThatJumpedOnceIsWatchedOn(t *testing.T) {
 		}
 	}
 }
+
+// TestZerosOfBothSignsAreStuck: a device that rounds -0.04 and 0.04 sends -0 and 0.
+func TestZerosOfBothSignsAreStuck(t *testing.T) {
+	b := newBench(t, rule("stuck", &Stuck{Sensor: "x", For: time.Minute}))
+	for n := range 10 {
+		at := tables.TicksOf(start.Add(time.Duration(n) * 10 * time.Second))
+		b.run(at, sample(at, "x", math.Copysign(0, float64(n%2)-.5)))
+	}
+	b.want("stuck opened 1m0s (0)")
+}

@@ -191,7 +191,7 @@ func (l Limit) limit(d schema.Member) string {
 }
 
 // shown formats a number for people, without the digits that scaling adds.
-func shown(f float64) string { return strconv.FormatFloat(f, 'g', 10, 64) }
+func shown(f float64) string { return strconv.FormatFloat(f+0, 'g', 10, 64) } // -0 is 0
 
 // A Threshold holds while a number is beyond a limit.
 type Threshold struct {

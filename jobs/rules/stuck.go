@@ -61,7 +61,7 @@ func (k *Stuck) row(w *work, t *tracked, s *fold.Sample) {
 func identityOf(v *fold.SensorValue) string {
 	switch {
 	case v.Is == fold.Number:
-		return strconv.FormatFloat(v.Number, 'g', -1, 64)
+		return strconv.FormatFloat(v.Number+0, 'g', -1, 64) // -0 is 0
 	case len(v.State) < maxValue:
 		return "=" + v.State
 	default:
