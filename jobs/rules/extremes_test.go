@@ -46,3 +46,20 @@ func TestZerosOfBothSignsAreStuck(t *testing.T) {
 	}
 	b.want("stuck opened 1m0s (0)")
 }
+
+// TestLargeWholeNumbersAreTold: of times in milliseconds, the digits after the tenth matter, also to tell rules apart.
+func TestLargeWholeNumbersAreTold(t *testing.T) {
+	limit := func(f float64) Rule {
+		return rule("due", &Threshold{Sensor: "x", Limit: Limit{Above: number64(f)}, For: 5 * time.Minute})
+	}
+	b := newBench(t, limit(1760000000100))
+	b.run(at("1m"), sample(at("1m"), "x", 1760000000200.0))
+	b.configure(limit(1760000000300))
+	b.run(at("10m"))
+	b.want()
+	b.run(at("20m"), sample(at("11m"), "x", 1760000000400.0))
+	b.want("due opened 16m0s (1760000000400)")
+	if text := b.all[0].Text; text != "x is 1760000000400, above 1760000000300 for 5m" {
+		t.Errorf("it says %q", text)
+	}
+}

@@ -190,8 +190,14 @@ func (l Limit) limit(d schema.Member) string {
 	return l.String()
 }
 
-// shown formats a number for people, without the digits that scaling adds.
-func shown(f float64) string { return strconv.FormatFloat(f+0, 'g', 10, 64) } // -0 is 0
+// shown formats a number for people, without the digits that scaling adds. Whole numbers have all of theirs.
+func shown(f float64) string {
+	f += 0 // -0 is 0
+	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(f, 'g', 10, 64)
+}
 
 // A Threshold holds while a number is beyond a limit.
 type Threshold struct {
