@@ -58,16 +58,9 @@ const leastOpen = time.Hour
 func (m message) alerts() (all []alert) {
 	at := map[string]int{}
 	for _, d := range m.deliveries {
-		a := alert{Labels: map[string]string{"alertname": string(d.Transition.ID.Rule),
-			"device": string(d.Transition.ID.Device), "tenant": string(d.Home.Tenant), "severity": d.Severity},
+		a := alert{Labels: alertLabels(d),
 			Annotations: map[string]string{"summary": d.Text, "incident": d.Transition.ID.String()},
 			StartsAt:    d.Transition.ID.First.Time(), EndsAt: d.At.Time()}
-		if d.Site != "" {
-			a.Labels["site"] = string(d.Site)
-		}
-		for name, as := range labelNames(d.Labels) {
-			a.Labels[as] = d.Labels[name]
-		}
 		if d.Value != "" {
 			a.Annotations["value"] = d.Value
 		}
@@ -83,6 +76,19 @@ func (m message) alerts() (all []alert) {
 		all = append(all, a)
 	}
 	return all
+}
+
+// alertLabels returns the labels that identify the alert of an incident.
+func alertLabels(d schema.Delivery) map[string]string {
+	labels := map[string]string{"alertname": string(d.Transition.ID.Rule), "device": string(d.Transition.ID.Device),
+		"tenant": string(d.Home.Tenant), "severity": d.Severity}
+	if d.Site != "" {
+		labels["site"] = string(d.Site)
+	}
+	for name, as := range labelNames(d.Labels) {
+		labels[as] = d.Labels[name]
+	}
+	return labels
 }
 
 // labelNames returns the names that labels of a device have as labels of an alert, in the letters that Prometheus

@@ -35,19 +35,24 @@ type alertmanager struct {
 	mu     sync.Mutex
 	alerts map[string]postedAlert
 	posts  int
+	refuse int // so many posts
 }
 
 func newAlertmanager(t *testing.T) *alertmanager {
 	am := &alertmanager{}
 	am.restart()
-	am.server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	am.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var all []postedAlert
 		if err := json.NewDecoder(r.Body).Decode(&all); err != nil {
 			t.Error(err)
 		}
 		am.mu.Lock()
 		defer am.mu.Unlock()
-		am.posts++
+		if am.posts++; am.refuse > 0 {
+			am.refuse--
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
 		for _, a := range all {
 			if !a.EndsAt.After(a.StartsAt) {
 				t.Errorf("%v begins at %v and ends at %v", a.Labels, a.StartsAt, a.EndsAt)
@@ -338,5 +343,44 @@ func TestReopeningComesAfterTheClosingBefore(t *testing.T) {
 	}
 	if got := rec.ids(); !slices.Equal(got, ids) || !refused {
 		t.Errorf("arrived: %q; want %q", got, ids)
+	}
+}
+
+// TestAlertOfTheNextIncidentFires: one incident of a rule and a device closes as the next one opens, as a schedule's or
+// those of a changed rule do. Their alerts have the same labels, so the closing may not come after the opening.
+func TestAlertOfTheNextIncidentFires(t *testing.T) {
+	for _, groupBy := range [][]string{nil, {"rule"}} {
+		for _, refused := range []int{0, 1} { // how often the closing is
+			f, am := newFixture(t), newAlertmanager(t)
+			target := am.target()
+			if target.GroupBy = groupBy; groupBy == nil {
+				target.GroupWait = 0
+			}
+			n := f.notifier(f.client, target)
+			f.happen(n, "am", f.transition("pump-1", 1))
+			f.advance(time.Minute)
+			deliver(t, n, "am")
+			f.advance(time.Minute)
+			closed, next := f.transition("pump-1", 2), f.transition("pump-1", 1)
+			closed.At = closed.Found
+			next.At = next.Found.Add(-30 * time.Second) // a reading since the rule was changed
+			next.ID.First = next.At
+			am.refuse = refused
+			if refused > 0 {
+				f.happen(n, "am", closed)
+				f.advance(5 * time.Second)
+				deliver(t, n, "am")
+				f.happen(n, "am", next)
+			} else {
+				f.happen(n, "am", next, closed)
+			}
+			f.advance(5 * time.Second)
+			deliver(t, n, "am")
+			f.advance(5 * time.Second)
+			deliver(t, n, "am")
+			if len(am.firing(f.now())) != 1 || len(f.rows("am")) != 1 {
+				t.Errorf("by %v, refused %d times: alerts %+v, left %+v", groupBy, refused, am.alerts, f.rows("am"))
+			}
+		}
 	}
 }

@@ -116,6 +116,7 @@ func (j *job) advance(ctx context.Context, all []schema.Delivery, sent bool, at 
 		if stands, is := j.standing[openingOf(d)]; is && !d.Opens() {
 			of, opening := stands.Keys()
 			ops = append(ops, tables.Delete(of, opening, stands.ETag))
+			delete(j.standing, openingOf(d))
 		}
 		if !sent || !d.Opens() || j.target.repeat() == 0 || d.Erased {
 			ops = append(ops, tables.Delete(pk, rk, d.ETag))

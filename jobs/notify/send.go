@@ -7,6 +7,8 @@ import (
 	"encoding/base32"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"furrow/tables"
@@ -36,7 +38,7 @@ func (j *job) deliver(ctx context.Context, all []schema.Delivery) bool {
 		return false
 	}
 	err := j.send(ctx, message{id: id, target: j.target, recipients: j.target.Kind.recipients(all[0]),
-		at: newest(all).Time(), now: j.now.Time(), deliveries: all})
+		at: newest(all).Time(), now: j.now.Time(), deliveries: j.firing(all)})
 	if ctx.Err() != nil {
 		j.next = 0
 		if err != nil {
@@ -54,6 +56,22 @@ func (j *job) deliver(ctx context.Context, all []schema.Delivery) bool {
 	}
 	j.failed(ctx, all, err)
 	return false
+}
+
+// firing replaces closings whose alert stands for another incident by that one's opening: of the same rule and device
+// with the same labels, it would end, too. A closing that is tried again can come after the next opening.
+func (j *job) firing(all []schema.Delivery) []schema.Delivery {
+	all = slices.Clone(all)
+	for i, d := range all {
+		for _, next := range j.standing {
+			is, was := next.Transition.ID, d.Transition.ID
+			if !d.Opens() && is.Device == was.Device && is.Rule == was.Rule && is.First > was.First &&
+				maps.Equal(alertLabels(next), alertLabels(d)) {
+				all[i] = next
+			}
+		}
+	}
+	return all
 }
 
 // most returns how many deliveries a message has at most.

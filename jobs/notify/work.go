@@ -198,8 +198,7 @@ func (j *job) groups(ctx context.Context) (groups [][]schema.Delivery, err error
 	}
 	for key, g := range of {
 		slices.SortFunc(g, func(a, b schema.Delivery) int {
-			return cmp.Or(cmp.Compare(a.Found, b.Found), cmp.Compare(a.At, b.At),
-				strings.Compare(a.Transition.ID.String(), b.Transition.ID.String()), cmp.Compare(a.Number, b.Number))
+			return cmp.Or(inOrder(a, b), strings.Compare(a.Transition.ID.String(), b.Transition.ID.String()))
 		})
 		if wait := j.until(g); key[0] == '1' && wait > j.now {
 			j.next = min(j.next, wait)
@@ -208,13 +207,18 @@ func (j *job) groups(ctx context.Context) (groups [][]schema.Delivery, err error
 		}
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(of), func(a, b string) int {
-		first, other := of[a][0], of[b][0] // an opening comes before its closing
-		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(first.Found, other.Found), cmp.Compare(first.At, other.At),
-			cmp.Compare(first.Number, other.Number), strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(a[0], b[0]), inOrder(of[a][0], of[b][0]), strings.Compare(a, b))
 	}) {
 		groups = append(groups, of[key])
 	}
 	return groups, j.beside.read(ctx, slices.Concat(groups...))
+}
+
+// inOrder has an opening come before its closing, and that before the next incident of the rule and device, which may
+// have opened earlier than a job closed this one.
+func inOrder(a, b schema.Delivery) int {
+	return cmp.Or(cmp.Compare(a.Found, b.Found), cmp.Compare(a.Transition.ID.First, b.Transition.ID.First),
+		cmp.Compare(a.Number, b.Number))
 }
 
 // until returns until when a group waits for others.
