@@ -127,6 +127,32 @@ func TestDeadReceiverIsGivenUpAndRedriven(t *testing.T) {
 	}
 }
 
+// TestWhatHasWaitedForDaysIsTriedAgain: for the end of a mute, or for its repetition. One failure is not its last.
+func TestWhatHasWaitedForDaysIsTriedAgain(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	target := f.hook(rec.server.URL)
+	target.Repeat = 24 * time.Hour
+	n := f.notifier(f.client, target)
+	m := schema.Mute{ID: "m", Device: "pump-2", From: tables.TicksOf(start),
+		Until: tables.TicksOf(start.Add(4 * 24 * time.Hour))}
+	must.Have(f.client.Table(f.names.Output("incidents")).Do(t.Context(), tables.Insert(must.Have(m.Entity())(t))))(t)
+	f.happen(n, "ops", f.transition("pump-1", 1), f.transition("pump-2", 1))
+	for range 4 {
+		deliver(t, n, "ops")
+		f.advance(24 * time.Hour)
+	}
+	rec.refuse = func(*http.Request, cloudEvent) int { return 503 }
+	deliver(t, n, "ops")
+	rec.refuse = nil
+	for range 2 {
+		f.advance(time.Minute)
+		deliver(t, n, "ops")
+	}
+	if s, ids := f.state("ops"), rec.ids(); s.GivenUp > 0 || len(ids) != 6 || len(f.rows("ops")) != 2 {
+		t.Errorf("%d given up, arrived: %q, left %+v", s.GivenUp, ids, f.rows("ops"))
+	}
+}
+
 // TestCircuitOpensAndCloses: many deliveries of a dead target cost few requests.
 func TestCircuitOpensAndCloses(t *testing.T) {
 	f, rec := newFixture(t), newReceiver(t)

@@ -53,8 +53,12 @@ func isHopeless(d schema.Delivery, err error, now tables.Ticks) bool {
 		return false // it is kept until the target is turned on again
 	}
 	_, is := errors.AsType[*hopeless](err)
-	return is || now > d.Found.Add(giveUpAfter)
+	return is || now > d.Found.Add(giveUpAfter) && d.Attempts >= leastAttempts
 }
 
-// giveUpAfter is how old a delivery is when a failure is its last.
-const giveUpAfter = 3 * 24 * time.Hour
+// giveUpAfter is how old a delivery is when a failure is its last. It may have waited as long for the end of a mute, or
+// for its repetition, so it has leastAttempts all the same: they take half a day.
+const (
+	giveUpAfter   = 3 * 24 * time.Hour
+	leastAttempts = 20
+)
