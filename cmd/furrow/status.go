@@ -77,7 +77,7 @@ type pipelineStatus struct {
 	// enrollments for which audits of the last day have found rows that no token admitted
 	Unheard []query.Unheard `json:"unheard,omitempty"`
 	// with --tenants
-	Tenants []tenantStatus `json:"tenants,omitempty"`
+	Tenants []query.TenantStatus `json:"tenants,omitempty"`
 	// limits of storage: of the pipeline, and of what all pipelines share, which is the same in each line
 	Limits []limits.Limit `json:"limits"`
 	// of all pipelines of the storage, the same in each line; absent if the configuration has none
@@ -87,21 +87,6 @@ type pipelineStatus struct {
 	Proposals []query.Interval `json:"proposals,omitempty"`
 	// the embedded storage takes nothing new
 	DiskFull bool `json:"diskFull"`
-}
-
-// tenantStatus counts the devices of a tenant that a pipeline has folded.
-type tenantStatus struct {
-	Tenant        schema.Tenant `json:"tenant"`
-	Devices       int64         `json:"devices"`
-	Behind        int64         `json:"behind"`
-	Waiting       int64         `json:"waiting"`       // devices behind that wait for others of the tenant to catch up
-	BehindSeconds float64       `json:"behindSeconds"` // age of the oldest checkpoint of the devices behind
-	Failing       int64         `json:"failing"`
-	Held          int64         `json:"held"`
-	Refolds       int64         `json:"refolds"`
-	Rows          int64         `json:"rows"`
-	Rejects       int64         `json:"rejects"`
-	Late          int64         `json:"late"`
 }
 
 type runStatus struct {
@@ -228,17 +213,13 @@ func proposalsText(all []pipelineStatus) (text string) {
 }
 
 // tenantsOf counts the devices of each tenant.
-func tenantsOf(c *cli.Context, f *roles.Fleet, p schema.Pipeline) (all []tenantStatus, err error) {
+func tenantsOf(c *cli.Context, f *roles.Fleet, p schema.Pipeline) ([]query.TenantStatus, error) {
 	var skipped query.Skipped
 	tenants, err := f.Reader().Progress().TenantStatuses(c.Context, p, &skipped)
 	if err = cmp.Or(err, unreadable(c, skipped)); err != nil {
 		return nil, err
 	}
-	for _, t := range tenants {
-		all = append(all, tenantStatus{t.Tenant, t.Devices, t.Behind, t.Waiting, t.Lag.Seconds(), t.Failing, t.Held,
-			t.Refolds, t.Rows, t.Rejects, t.Late})
-	}
-	return all, nil
+	return tenants, nil
 }
 
 func printStatuses(c *cli.Context, all []pipelineStatus, of []limits.Limit) error {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 // text formats the status for people.
@@ -45,7 +46,7 @@ func (s pipelineStatus) text() string {
 		{"disk", s.diskText()},
 	})
 	for _, t := range s.Tenants {
-		text += "  " + wrapped(string(t.Tenant)+": "+t.text(), 4) + "\n"
+		text += "  " + wrapped(string(t.Tenant)+": "+tenantText(t), 4) + "\n"
 	}
 	for _, r := range s.Runs {
 		text += "  " + wrapped(r.text(), 4) + "\n"
@@ -102,7 +103,7 @@ func (s pipelineStatus) diskText() string {
 		"room, move the directory to a larger disk, or keep less (furrow help limits)"
 }
 
-func (t tenantStatus) text() string {
+func tenantText(t query.TenantStatus) string {
 	behind := fmt.Sprintf("%d far behind", t.Behind)
 	if t.Behind > 0 && t.BehindSeconds > 0 {
 		behind += fmt.Sprintf(" (by up to %s)", short(time.Duration(t.BehindSeconds)*time.Second))
@@ -114,8 +115,8 @@ func (t tenantStatus) text() string {
 }
 
 func (s pipelineStatus) devicesText() string {
-	text := tenantStatus{Devices: s.Devices, Behind: s.Behind, BehindSeconds: s.BehindSeconds, Failing: s.Failing,
-		Held: s.Held}.text()
+	text := tenantText(query.TenantStatus{Devices: s.Devices, Behind: s.Behind, BehindSeconds: s.BehindSeconds,
+		Failing: s.Failing, Held: s.Held})
 	if s.Newer > 0 {
 		text += fmt.Sprintf(", %d written by a newer version of furrow, which alone can fold them", s.Newer)
 	}

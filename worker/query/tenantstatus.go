@@ -12,17 +12,17 @@ import (
 
 // A TenantStatus counts the devices of a tenant that a pipeline has folded.
 type TenantStatus struct {
-	Tenant  schema.Tenant
-	Devices int64
-	Behind  int64         // far behind
-	Waiting int64         // of those: for their turn to catch up
-	Lag     time.Duration // age of the oldest checkpoint of those
-	Failing int64
-	Held    int64
-	Refolds int64 // devices to be folded again
-	Rows    int64
-	Late    int64
-	Rejects int64
+	Tenant        schema.Tenant `json:"tenant"`
+	Devices       int64         `json:"devices"`
+	Behind        int64         `json:"behind"`
+	Waiting       int64         `json:"waiting"`       // devices behind that wait for others of the tenant to catch up
+	BehindSeconds float64       `json:"behindSeconds"` // age of the oldest checkpoint of the devices behind
+	Failing       int64         `json:"failing"`
+	Held          int64         `json:"held"`
+	Refolds       int64         `json:"refolds"`
+	Rows          int64         `json:"rows"`
+	Rejects       int64         `json:"rejects"`
+	Late          int64         `json:"late"`
 }
 
 // TenantStatuses returns the status of each tenant by name. It reads the pipeline's rows of all devices, a thousand in
@@ -80,7 +80,7 @@ func (s *TenantStatus) add(t schema.Track, now time.Time) {
 	if t.Waiting || t.BehindAt(tables.TicksOf(now)) {
 		s.Behind++
 		if t.Checkpoint != "" {
-			s.Lag = max(s.Lag, now.Sub(tables.TicksBefore(t.Checkpoint).Time()))
+			s.BehindSeconds = max(s.BehindSeconds, now.Sub(tables.TicksBefore(t.Checkpoint).Time()).Seconds())
 		}
 	}
 }
