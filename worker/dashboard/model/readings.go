@@ -46,6 +46,12 @@ type Readings struct {
 	Extent
 }
 
+// A rowPlace is a row of a device, and the span of the question. Without a row it is in front of all.
+type rowPlace struct {
+	query.Span
+	Row string
+}
+
 // Readings returns rows that a device has written, as the pipelines understand them. Over all parts, each row of the
 // span that exists throughout comes once.
 func (dr *DeviceRows) Readings(ctx context.Context, q ReadingsQuery) (Export, error) {
@@ -62,20 +68,18 @@ func (dr *DeviceRows) Readings(ctx context.Context, q ReadingsQuery) (Export, er
 	if err := dr.sensors.checkWhere(string(o.member.Tenant), q.Where); err != nil {
 		return Export{}, err
 	}
-	cursor := dr.accounts.cursorFor("readings", within(ctx), q.Device, q.Asked)
-	ask := query.Question{Scope: query.ScopeOf(o.member), Span: spanOf(q.From, q.To), Rows: new(atomic.Int64),
-		Models: dr.accounts.models()}
-	if q.After != "" {
-		if ask.Span, ask.After, err = cursor.rows(q.After); err != nil {
-			return Export{}, err
-		}
+	cursor, after := dr.accounts.cursorFor("rows", within(ctx), q.Device, q.Asked), rowPlace{Span: spanOf(q.From, q.To)}
+	if err := cursor.find(q.After, &after); err != nil {
+		return Export{}, err
 	}
+	ask := query.Question{Scope: query.ScopeOf(o.member), Span: after.Span, After: after.Row, Rows: new(atomic.Int64),
+		Models: dr.accounts.models()}
 	out := &Readings{Device: q.Device, Rows: []answers.Reading{}}
 	if out.Limit = q.Newest; q.Newest == 0 {
 		out.Bounds = boundsOf(ask.Span, q.Limit)
 	}
 	m := &measuring{sensors: q.Sensors, where: rowCondition{decider: dr.decider, where: q.Where}, whole: q.Newest > 0,
-		rowsRead: ask.Rows, next: func(last query.Reading) string { return cursor.textOfRow(ask.Span, last.Row) }}
+		rowsRead: ask.Rows, next: func(last query.Reading) string { return cursor.mark(rowPlace{ask.Span, last.Row}) }}
 	return m.export(ctx, out, dr.read(ctx, o.member, q, ask)), nil
 }
 
@@ -143,25 +147,6 @@ func wanted(values []fold.SensorValue, sensors []string) []fold.SensorValue {
 		return values
 	}
 	return slices.DeleteFunc(values, func(v fold.SensorValue) bool { return !slices.Contains(sensors, v.Sensor) })
-}
-
-// textOfRow returns the cursor to the rows of a span after one of them.
-func (c cursor) textOfRow(span query.Span, row string) string {
-	return c.text(span.From.String() + " " + span.To.String() + " " + row)
-}
-
-// rows returns the span and the row of a cursor.
-func (c cursor) rows(text string) (span query.Span, after string, err error) {
-	place, err := c.place(text)
-	if err != nil {
-		return span, "", err
-	}
-	from, rest, _ := strings.Cut(place, " ")
-	to, after, _ := strings.Cut(rest, " ")
-	if span.From, err = tables.ParseTicks(from); err == nil {
-		span.To, err = tables.ParseTicks(to)
-	}
-	return span, after, err
 }
 
 // checkOwnSensors returns an error for a sensor that a device does not have. Any may exist where no newest values of
