@@ -7,6 +7,7 @@ import (
 
 	"furrow/sas/access"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 )
 
 // TestAccessIsGivenListedReplacedAndEnded also looks at what the activity log has of it.
@@ -53,7 +54,7 @@ func TestAccessIsGivenListedReplacedAndEnded(t *testing.T) {
 		t.Error("the log has a token")
 	}
 	var whats []string
-	for _, a := range jsonOf[actLine](t, log) {
+	for _, a := range jsonOf[answers.Act](t, log) {
 		if whats = append(whats, a.What); a.Who != operator() || a.From != "command" || a.Outcome == "" || a.At.IsZero() {
 			t.Errorf("the log has %+v", a)
 		}
@@ -61,7 +62,7 @@ func TestAccessIsGivenListedReplacedAndEnded(t *testing.T) {
 	if got := strings.Join(whats, ", "); got != "access remove, access rotate, access add, access add, access add" {
 		t.Errorf("the log has %s", got)
 	}
-	if acts := jsonOf[actLine](t, f.must("activity --tenant contoso --json")); len(acts) != 2 ||
+	if acts := jsonOf[answers.Act](t, f.must("activity --tenant contoso --json")); len(acts) != 2 ||
 		acts[0].What != "access rotate" {
 		t.Errorf("of contoso it has %+v", acts)
 	}

@@ -10,6 +10,7 @@ import (
 	"furrow/sas/access"
 	"furrow/tables/schema"
 	"furrow/worker/admin"
+	"furrow/worker/answers"
 	"furrow/worker/query"
 )
 
@@ -33,19 +34,6 @@ only read, simulate and dry runs are not recorded.` + examples(
 	}
 }
 
-// actLine is an act in JSON.
-type actLine struct {
-	At      time.Time       `json:"at" column:"at"` // when it began
-	Who     string          `json:"who" column:"who"`
-	From    string          `json:"from"` // dashboard or command
-	What    string          `json:"what" column:"what"`
-	Device  schema.DeviceID `json:"device,omitempty" column:"device"`
-	Tenant  schema.Tenant   `json:"tenant,omitempty" column:"tenant"` // that it is about; without it the fleet
-	Detail  string          `json:"detail,omitempty" column:"detail"`
-	Outcome string          `json:"outcome,omitempty" column:"outcome"` // or the error; without it under way, or unknown
-	Failed  bool            `json:"failed,omitempty"`
-}
-
 func activity(c *cli.Context) error {
 	span, err := spanOf(c, c.String("from"), c.String("to"), 7*24*time.Hour)
 	if err != nil {
@@ -63,12 +51,7 @@ func activity(c *cli.Context) error {
 		return err
 	}
 	acts := access.NewLog(s.Tables, s.Names).Acts(c.Context, tenant, span.From.Time(), span.To.Time())
-	return answer(c, query.Mapped(acts, actLineOf), func() (string, error) { return "no act in this time", nil })
-}
-
-func actLineOf(a schema.Act) actLine {
-	return actLine{At: a.At.Time(), Who: a.Who, From: a.From, What: a.What, Device: a.Device, Tenant: a.Tenant,
-		Detail: a.Detail, Outcome: a.Outcome, Failed: a.Failed}
+	return answer(c, query.Mapped(acts, answers.ActOf), func() (string, error) { return "no act in this time", nil })
 }
 
 // commandActor is who runs a command.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"furrow/worker/answers"
 )
 
 // TestEveryChangeIsInTheActivityLog runs each command that changes something; a dry run is none.
@@ -53,7 +55,7 @@ func TestEveryChangeIsInTheActivityLog(t *testing.T) {
 			want = append(want, c.what)
 		}
 	}
-	acts := jsonOf[actLine](t, f.must("activity --json"))
+	acts := jsonOf[answers.Act](t, f.must("activity --json"))
 	slices.Reverse(acts)
 	var got []string
 	for _, a := range acts {
@@ -105,7 +107,7 @@ func TestActsSayWhatHappenedWithoutTheActivityLog(t *testing.T) {
 	if text := f.must("device show acme:pump"); !strings.Contains(text, "revoked") {
 		t.Errorf("afterwards the device is %s", text)
 	}
-	if acts := jsonOf[actLine](t, f.must("activity --json")); len(acts) != 1 || acts[0].Outcome != "" {
+	if acts := jsonOf[answers.Act](t, f.must("activity --json")); len(acts) != 1 || acts[0].Outcome != "" {
 		t.Errorf("the log has %+v", acts)
 	}
 }

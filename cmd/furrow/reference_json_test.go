@@ -16,6 +16,7 @@ import (
 	"furrow/tables/local"
 	"furrow/worker/answers"
 	"furrow/worker/cost"
+	"furrow/worker/query"
 	"furrow/worker/verify"
 )
 
@@ -49,7 +50,7 @@ func jsonOutputs() []jsonOutput {
 			[]any{answers.SensorWindows{}, answers.Reading{}, answers.NewestValues{}, answers.State{}, answers.GapDay{},
 				answers.RateWindows{}, answers.NewestRates{}, answers.Report{}, answers.Outlier{}}},
 		{[]string{"rejects"}, "A line for each rejected value; with `--summary` for each reason.",
-			[]any{answers.Reject{}, answers.Reason{}}},
+			[]any{answers.Reject{}, query.Reason{}}},
 		{[]string{"status"}, "A line for each pipeline.", []any{pipelineStatus{}}},
 		{[]string{"schedule"}, "With `--once`, a line for each pipeline.", []any{slotLine{}}},
 		{[]string{"rewind"}, "A line for each pipeline.", []any{rewoundLine{}}},
@@ -111,7 +112,7 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"notify redrive"}, "A line for each target.", []any{redrivenLine{}}},
 		{[]string{"access list", "access add", "access rotate", "access remove"}, "A line for each who has access.",
 			[]any{accessLine{}}},
-		{[]string{"activity"}, "A line for each act, the newest first.", []any{actLine{}}},
+		{[]string{"activity"}, "A line for each act, the newest first.", []any{answers.Act{}}},
 		{[]string{"device release"}, "A line for each device and pipeline.", []any{releasedLine{}}},
 		{[]string{"token"}, "What the token endpoint would answer.", []any{sas.Answer{}}},
 		{[]string{"token revoke"}, "One object.", []any{allRevokedLine{}}},

@@ -59,7 +59,7 @@ func rejectsAction(c *cli.Context) error {
 	rejects := f.Rows().Rejects(c.Context, selector, span, c.Int("limit"), dropped.add)
 	empty := func() (string, error) { return "no rejects of " + of, knownTenant(c, f.Devices(), selector.Tenant) }
 	if c.Bool("summary") {
-		err = answer(c, query.Mapped(query.Reasons(rejects), answers.ReasonOf), empty)
+		err = answer(c, query.Reasons(rejects), empty)
 	} else {
 		err = answer(c, query.Mapped(rejects, answers.RejectOf), empty)
 	}

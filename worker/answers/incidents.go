@@ -128,17 +128,3 @@ func RejectOf(r query.Reject) Reject {
 		Reason: r.Reason, At: r.At.Time(), Pipeline: string(r.Pipeline), Number: r.Number + 1, Total: r.Total,
 		Reading: r.Reading}
 }
-
-// A Reason is a reason for rejects, with the number of rows and the last of them.
-type Reason struct {
-	Count  int64  `json:"count" column:"count"`
-	Reason string `json:"reason" column:"reason"`
-	Sensor string `json:"sensor,omitempty" column:"sensor"`
-	Device string `json:"device" column:"device"`
-	Row    string `json:"row" column:"row"`
-}
-
-// ReasonOf returns a reason.
-func ReasonOf(r query.Reason) Reason {
-	return Reason{r.Count, r.Reason, r.Sensor, string(r.Device), r.Row}
-}

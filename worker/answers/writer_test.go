@@ -18,6 +18,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
 	"furrow/tables/azuretest/must"
+	"furrow/worker/query"
 )
 
 // A sample has a field of every kind.
@@ -248,7 +249,7 @@ func TestTextsDoNothingToATerminal(t *testing.T) {
 // TestAnswersHaveColumnsOfTheirOwn has no two columns of one name, and no kind that no cell has.
 func TestAnswersHaveColumnsOfTheirOwn(t *testing.T) {
 	for _, row := range []any{Reading{}, SensorWindows{}, NewestValues{}, NewestRates{}, RateWindows{}, State{}, GapDay{},
-		Report{}, Incident{}, Reject{}, Reason{}, Record{}, Command{}} {
+		Report{}, Incident{}, Reject{}, query.Reason{}, Act{}, Record{}, Command{}} {
 		var names []string
 		for _, c := range columnsOf(row, false).all {
 			names = append(names, c.name)

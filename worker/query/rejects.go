@@ -149,11 +149,11 @@ func RejectTotals(own []schema.Reject) []RejectTotal {
 
 // A Reason is a reason for rejects, with the number of rows and the last of them.
 type Reason struct {
-	Reason string
-	Count  int64
-	Sensor string
-	Device schema.DeviceID
-	Row    string
+	Count  int64           `json:"count" column:"count"`
+	Reason string          `json:"reason" column:"reason"`
+	Sensor string          `json:"sensor,omitempty" column:"sensor"`
+	Device schema.DeviceID `json:"device" column:"device"`
+	Row    string          `json:"row" column:"row"`
 }
 
 // mostReasons limits the distinct reasons; all later ones count as "another reason".

@@ -8,28 +8,15 @@ import (
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/admin"
+	"furrow/worker/answers"
 )
 
 // An Activity is the answer of /v1/activity.
 type Activity struct {
-	From time.Time `json:"from"`
-	To   time.Time `json:"to"`
-	Acts []Act     `json:"acts"`           // the newest first
-	More bool      `json:"more,omitempty"` // there are older acts in this time
-}
-
-// An Act is something that somebody did to the fleet.
-type Act struct {
-	At     time.Time `json:"at"` // when it began
-	Who    string    `json:"who"`
-	From   string    `json:"from"` // dashboard or command
-	What   string    `json:"what"` // the command that does the same, such as device revoke
-	Device string    `json:"device,omitempty"`
-	Tenant string    `json:"tenant,omitempty"` // that it is about; without it the fleet
-	Detail string    `json:"detail,omitempty"`
-	// or the error; without it the act is under way, or its outcome is unknown
-	Outcome string `json:"outcome,omitempty"`
-	Failed  bool   `json:"failed,omitempty"`
+	From time.Time     `json:"from"`
+	To   time.Time     `json:"to"`
+	Acts []answers.Act `json:"acts"`           // the newest first
+	More bool          `json:"more,omitempty"` // there are older acts in this time
 }
 
 const (
@@ -40,7 +27,7 @@ const (
 // ReadActs reads the acts of the chosen time that are about the person's tenant, or all.
 func ReadActs(ctx context.Context, log access.Log, p Times) (a Activity, err error) {
 	latest := time.Now().Add(time.Minute).UTC() // the clock of whoever acted may be ahead
-	a = Activity{To: latest, Acts: []Act{}}
+	a = Activity{To: latest, Acts: []answers.Act{}}
 	if p.To != nil && p.To.Before(latest) {
 		a.To = *p.To
 	}
@@ -54,9 +41,8 @@ func ReadActs(ctx context.Context, log access.Log, p Times) (a Activity, err err
 		if a.More = len(a.Acts) == maxActs; a.More {
 			break
 		}
-		a.Acts = append(a.Acts, Act{At: act.At.Time(), Who: act.Who, From: act.From, What: act.What,
-			Device: string(act.Device), Tenant: string(act.Tenant), Detail: act.Detail,
-			Outcome: OutcomeFor(PersonOf(ctx), act), Failed: act.Failed})
+		act.Outcome = OutcomeFor(PersonOf(ctx), act)
+		a.Acts = append(a.Acts, answers.ActOf(act))
 	}
 	return a, nil
 }
