@@ -122,8 +122,8 @@ func (r *readsOf) Do(req *http.Request) (*http.Response, error) {
 	return http.DefaultClient.Do(req)
 }
 
-// TestNoAcknowledgementsMakeATokenCostMore: whoever has a device's token can store as many as he likes, also of
-// commands that nobody has sent, and pipelines note each of them.
+// TestNoAcknowledgementsMakeATokenCostMore: a device may acknowledge commands that nobody has sent, as often as it
+// likes, and pipelines note each of these acknowledgements.
 func TestNoAcknowledgementsMakeATokenCostMore(t *testing.T) {
 	var reads readsOf
 	y := newFixture(t, &reads)
