@@ -107,6 +107,18 @@ func TestTablesKeepDevicesThatLeftTheFleetWithTheirData(t *testing.T) {
 	}
 }
 
+// removed has the first device leave the fleet with its data kept, and retention delete its rows of the day.
+func (x *tablesFleet) removed(t *testing.T) schema.Member {
+	t.Helper()
+	f := *x.Fleet
+	f.Names = x.source
+	left := x.World.Member(x.World.Devices[0], x.Readings)
+	left.Watermark = (x.day.Day + 1).Start()
+	leave(t, &f, left)
+	forget(t, &f, left.Device, x.day.Day, 1)
+	return left
+}
+
 // TestADeviceThatRegistersAgainKeepsItsReadings: it was removed, and retention had deleted its rows. Its record says
 // that it is back, and its membership is not there yet.
 func TestADeviceThatRegistersAgainKeepsItsReadings(t *testing.T) {
@@ -114,12 +126,7 @@ func TestADeviceThatRegistersAgainKeepsItsReadings(t *testing.T) {
 	x := newTables(t)
 	want, m := x.want(t), x.maker(t, nil)
 	must.Succeed(t, m.MakeDay(t.Context(), x.day))
-	f := *x.Fleet
-	f.Names = x.source
-	left := x.World.Member(x.World.Devices[0], x.Readings)
-	left.Watermark = (x.day.Day + 1).Start()
-	leave(t, &f, left)
-	forget(t, &f, left.Device, x.day.Day, 1)
+	left := x.removed(t)
 	back := tables.Entity{PartitionKey: string(left.Device), RowKey: schema.DeviceRow}
 	back.Set("Status", tables.String(string(schema.Active)))
 	must.Have(x.World.Connect(t, nil).Table(x.source.Devices()).Do(t.Context(), tables.Merge(back, tables.AnyETag)))(t)
@@ -134,12 +141,7 @@ func TestDevicesThatLeftStayInTheTablesOfAnotherPipeline(t *testing.T) {
 	x := newTables(t)
 	want := x.want(t)
 	must.Succeed(t, x.maker(t, nil).MakeDay(t.Context(), x.day))
-	f := *x.Fleet
-	f.Names = x.source
-	left := x.World.Member(x.World.Devices[0], x.Readings)
-	left.Watermark = (x.day.Day + 1).Start()
-	leave(t, &f, left)
-	forget(t, &f, left.Device, x.day.Day, 1)
+	x.removed(t)
 	m := x.maker(t, nil)
 	m.Source.Pipeline = "later"
 	x.World.Create(t, x.source.Partitions("later"))
