@@ -326,12 +326,12 @@ func (b *browser) number(script string) float64 {
 	return v
 }
 
-// sees waits until a condition is true.
+// sees waits until a condition is true of a page that has been read to its end.
 func (b *browser) sees(what, condition string) {
 	b.t.Helper()
 	for until := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		is, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](`(() => { try { `+helpers+` return Boolean(`+condition+
-			`); } catch { return false; } })()`))
+		is, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](`(() => { try { `+helpers+
+			` return document.readyState !== "loading" && Boolean(`+condition+`); } catch { return false; } })()`))
 		if err == nil && is {
 			return
 		}

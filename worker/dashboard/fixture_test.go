@@ -51,7 +51,7 @@ func over(t testing.TB, fleet *modeltest.Fixture, c Config, also ...model.Pipeli
 // overAccounts returns a dashboard of a fleet in several accounts. The first one has who is let in.
 func overAccounts(t testing.TB, fleets []*modeltest.Fixture, c Config, also ...model.Pipeline) *fixture {
 	t.Helper()
-	shown := model.Config{Interval: 50 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}
+	shown := model.Config{Interval: 50 * time.Millisecond, ReadTimeout: patience, Log: slog.New(slog.DiscardHandler)}
 	for i, fleet := range fleets {
 		tables, queues := fleet.Readers(t, countTable, countQueue)
 		shown.Accounts = append(shown.Accounts, model.Account{Name: fmt.Sprint("account ", i+1), Tables: tables,

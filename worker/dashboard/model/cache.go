@@ -12,6 +12,7 @@ import (
 type cache[V any] struct {
 	kept    *lru.Cache[string, entry[V]]
 	flights *singleflight.Group
+	limit   time.Duration // of one read
 }
 
 type entry[V any] struct {
@@ -36,9 +37,9 @@ const (
 	partialAge  = 3 * time.Second // of an answer that leaves out an account
 )
 
-func newCache[V any]() cache[V] {
+func newCache[V any](limit time.Duration) cache[V] {
 	kept, _ := lru.New[string, entry[V]](maxEntries) // fails only for a size below 1
-	return cache[V]{kept, &singleflight.Group{}}
+	return cache[V]{kept, &singleflight.Group{}, limit}
 }
 
 // lately is get for what may be twice as old: a value older than age is returned while it is read again for the next
@@ -68,7 +69,7 @@ func (c cache[V]) get(
 	v, err, _ := c.flights.Do(key, func() (any, error) {
 		mine = true
 		// Other requests wait for this read, so it must not end with this request.
-		reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
+		reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.limit)
 		defer cancel()
 		reading, is := Reading(reading)
 		e := entry[V]{at: time.Now()}

@@ -11,7 +11,7 @@ import (
 // TestCacheReadsAgainWhileItAnswers what may be twice as old, and answers with nothing older.
 func TestCacheReadsAgainWhileItAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCache[int]()
+		c := newCache[int](readTimeout)
 		var reads atomic.Int64
 		ask := func() (value int, took time.Duration) {
 			began := time.Now()

@@ -63,7 +63,7 @@ func TestLargeTenantIsEstimated(t *testing.T) {
 		s.Accounts.index.add(0, schema.Member{Device: schema.DeviceID(fmt.Sprint("x", i)), Tenant: "contoso",
 			Month: schema.Month{Year: 2000 + i/12, Month: time.Month(1 + i%12)}})
 	}
-	s.Charts.days = newCache[tenantDay]()
+	s.Charts.days = newCache[tenantDay](readTimeout)
 	day, err = s.Charts.Day(t.Context(), DayQuery{Tenant: "contoso", Sensor: "temperature", Day: new(schema.DayOf(now))})
 	if err != nil || !day.Some || f.Requests() > dayPages {
 		t.Errorf("%+v, %v", day, err)

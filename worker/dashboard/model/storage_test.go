@@ -66,7 +66,7 @@ func TestHeartbeatsKeepADeviceFromSilence(t *testing.T) {
 		t.Errorf("a new device: %+v, %v", d, err)
 	}
 	f.Send(t, "rig-2", now.Add(-time.Minute), map[string]any{"rpm": 1.0})
-	s.Devices.kept = newCache[deviceRead]()
+	s.Devices.kept = newCache[deviceRead](readTimeout)
 	if d, err := s.Devices.Device(t.Context(), "rig-2"); err != nil || d.State != OK {
 		t.Errorf("a device whose first reading is not folded: %+v, %v", d, err)
 	}

@@ -21,7 +21,10 @@ type Config struct {
 
 	// Interval is the time between two polls; zero means 3 s.
 	Interval time.Duration
-	Log      *slog.Logger // nil: slog.Default()
+
+	// ReadTimeout is how long storage has to answer what a request asks; zero means 15 s.
+	ReadTimeout time.Duration
+	Log         *slog.Logger // nil: slog.Default()
 }
 
 // A Store answers questions about a fleet: each of its parts, those of one subject. It is safe for concurrent use.
@@ -66,26 +69,30 @@ func New(c Config) *Store {
 	x.meantOf = func(in uint16, m schema.Member) *fold.Sensors { return all.all[in].sensorsOf(m) }
 	x.everyOf = func(in uint16, m schema.Member) time.Duration { return all.all[in].every(m) }
 	sensors := &Census{all, newMemo[sensed](x, maxCensus, censusAge)}
+	limit := cmp.Or(c.ReadTimeout, readTimeout)
 	s := &Store{Accounts: all, Sensors: sensors, decider: newDecider(all, sensors),
-		Owners:         &Owners{all, newCache[owner]()},
-		Tenants:        &Tenants{all, newCache[today]()},
-		Pipelines:      &Pipelines{all, newCache[pipelineRead](), newCache[*Budget](), newCache[[]limits.Limit]()},
-		Costs:          &Costs{all, newCache[cost.Costs]()},
-		Retentions:     &Retentions{all, newCache[retained]()},
-		Verified:       &Verified{all, newCache[verified]()},
-		Configurations: &Configurations{all, newCache[[]schema.Configuration](), newCache[schema.Configuration]()}}
-	s.Devices = &Devices{all, s.Owners, newCache[deviceRead](), newCache[commands.All]()}
-	s.Charts = &Charts{all, s.Devices, s.Sensors, newCache[points](), newCache[stateSpans](), newCache[tenantDay]()}
-	s.DeviceRows = &DeviceRows{all, s.Devices, s.Sensors, s.decider, newCache[RecentGaps]()}
+		Owners:  &Owners{all, newCache[owner](limit)},
+		Tenants: &Tenants{all, newCache[today](limit)},
+		Pipelines: &Pipelines{all, newCache[pipelineRead](limit), newCache[*Budget](limit),
+			newCache[[]limits.Limit](limit)},
+		Costs:      &Costs{all, newCache[cost.Costs](limit)},
+		Retentions: &Retentions{all, newCache[retained](limit)},
+		Verified:   &Verified{all, newCache[verified](limit)},
+		Configurations: &Configurations{all, newCache[[]schema.Configuration](limit),
+			newCache[schema.Configuration](limit)}}
+	s.Devices = &Devices{all, s.Owners, newCache[deviceRead](limit), newCache[commands.All](limit)}
+	s.Charts = &Charts{all, s.Devices, s.Sensors, newCache[points](limit), newCache[stateSpans](limit),
+		newCache[tenantDay](limit)}
+	s.DeviceRows = &DeviceRows{all, s.Devices, s.Sensors, s.decider, newCache[RecentGaps](limit)}
 	s.FleetRows = &FleetRows{all, s.Sensors, s.decider}
 	s.Lists = &Lists{all, s.Sensors, s.decider}
-	s.Incidents = &IncidentAnswers{all, s.Owners, s.decider, open, newCache[[]query.Incident](),
-		newCache[[]query.Incident](), newMemo[[]int](x, maxCensus, watchedAge)}
+	s.Incidents = &IncidentAnswers{all, s.Owners, s.decider, open, newCache[[]query.Incident](limit),
+		newCache[[]query.Incident](limit), newMemo[[]int](x, maxCensus, watchedAge)}
 	s.Maps = &Maps{all, s.Sensors, s.Incidents, s.decider, newMemo[*layer](x, maxLayers, layerAge), nil}
-	s.Reports = &ReportAnswers{all, s.Tenants, s.Sensors, newCache[summed](), newCache[Outliers]()}
-	s.Outliers = &OutlierAnswers{all, s.Tenants, s.decider, newCache[tenantOutliers](),
-		newCache[recentWindows](), newCache[map[schema.DeviceID]int]()}
-	s.Archives = &Archives{all, s.Pipelines, newCache[Archive]()}
+	s.Reports = &ReportAnswers{all, s.Tenants, s.Sensors, newCache[summed](limit), newCache[Outliers](limit)}
+	s.Outliers = &OutlierAnswers{all, s.Tenants, s.decider, newCache[tenantOutliers](limit),
+		newCache[recentWindows](limit), newCache[map[schema.DeviceID]int](limit)}
+	s.Archives = &Archives{all, s.Pipelines, newCache[Archive](limit)}
 	return s
 }
 
