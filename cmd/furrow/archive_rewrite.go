@@ -98,6 +98,19 @@ func (s archiveScope) folders(ctx context.Context, f query.Devices, days *archiv
 		}
 		owners[archive.TableDay{Tenant: m.Tenant, Month: m.Month}] = true
 	}
+	for tenant, err := range tenantsIn(s.tenant, days.Tenants(ctx)) { // whose devices may all have left
+		if err != nil {
+			return nil, err
+		}
+		for d, err := range days.Readings(tenant).Days(ctx) {
+			if err != nil {
+				return nil, err
+			}
+			if s.from <= d.Date && d.Date <= s.last() {
+				owners[archive.TableDay{Tenant: tenant, Month: d.Month}] = true
+			}
+		}
+	}
 	last := schema.DayOf(min(s.to, now))
 	if n := int(last - s.from); n*len(owners) > mostDays {
 		return nil, fmt.Errorf("%d days of %d tenants and partitions are too many; at most %d are rewritten at once",

@@ -239,7 +239,6 @@ func (f *fixture) archiveLines(command string, more ...string) []archiveLine {
 	return jsonOf[archiveLine](f.t, f.must(command, more...))
 }
 
-// TestCopyHasTheArchive without sending objects twice, and its files are those of the source.
 // TestDaysOfAllTenantsAreRewrittenInOrder: a rewrite that is stopped says to continue with the day that it was at, and
 // then no tenant may lack a day before that.
 func TestDaysOfAllTenantsAreRewrittenInOrder(t *testing.T) {
@@ -267,6 +266,30 @@ func TestDaysOfAllTenantsAreRewrittenInOrder(t *testing.T) {
 	}
 }
 
+// TestDaysOfDevicesThatHaveAllLeftAreRewritten: of a partition without a device, the archive alone has days.
+func TestDaysOfDevicesThatHaveAllLeftAreRewritten(t *testing.T) {
+	t.Parallel()
+	f, yesterday := newArchivedFixture(t)
+	f.must("archive rewrite --from", (yesterday - 20).String())
+	before := f.archiveLines("archive list --tenant acme --json")
+	for _, d := range f.devices {
+		f.must("device remove", string(d.ID), "--yes")
+	}
+	lines := jsonOf[rewrittenLine](t, f.must("archive rewrite --json --from", yesterday.String(), "--to",
+		(yesterday+1).String()))
+	if len(lines) != 1 || lines[0].Tenant != "acme" || lines[0].Date != yesterday.String() {
+		t.Errorf("it makes %+v", lines)
+	}
+	f.must("archive verify --readings --files")
+	after := f.archiveLines("archive list --tenant acme --json")
+	for i := range after {
+		if after[i].Readings != before[i].Readings {
+			t.Errorf("of %+v it has %+v", before[i], after[i])
+		}
+	}
+}
+
+// TestCopyHasTheArchive without sending objects twice, and its files are those of the source.
 func TestCopyHasTheArchive(t *testing.T) {
 	t.Parallel()
 	f, _ := newArchivedFixture(t)
