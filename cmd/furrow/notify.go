@@ -209,8 +209,8 @@ func notifyRedrive(c *cli.Context) error {
 		back := 0
 		err := s.recorded(c.Context, schema.Act{What: "notify redrive", Detail: "target " + string(name)},
 			func(ctx context.Context) (_ string, err error) {
-				if back, err = n.Redrive(ctx, name); err == nil {
-					err = deliverNow(ctx, f, n.Pipeline, name)
+				if back, err = n.Redrive(ctx, name); err == nil || back > 0 {
+					err = errors.Join(err, deliverNow(ctx, f, n.Pipeline, name))
 				}
 				return many(int64(back), "notification"), err
 			})

@@ -35,7 +35,8 @@ func (n *Notifier) Test(ctx context.Context, name schema.Target, to string) (see
 }
 
 // Redrive puts back what was given up for a target, and returns how many deliveries. The next job tries everything that
-// waits for the target, whether it was to pause, or is turned off.
+// waits for the target, whether it was to pause, or is turned off. A delivery that cannot be read stays given up: the
+// error names it after all others were put back.
 func (n *Notifier) Redrive(ctx context.Context, name schema.Target) (back int, err error) {
 	target, _ := n.Target(name)
 	j := &job{Notifier: n, target: target}
@@ -48,6 +49,7 @@ func (n *Notifier) Redrive(ctx context.Context, name schema.Target) (back int, e
 	if err != nil {
 		return 0, err
 	}
+	var unreadable error
 	q := tables.Query{Range: tables.Partition(schema.GivenUp(name))}
 	for e, err := range n.deliveries().Entities(ctx, q) {
 		if err != nil {
@@ -55,7 +57,8 @@ func (n *Notifier) Redrive(ctx context.Context, name schema.Target) (back int, e
 		}
 		d, err := schema.DeliveryOf(e)
 		if err != nil {
-			return back, err
+			unreadable = errors.Join(unreadable, err)
+			continue
 		}
 		d.Due, d.Attempts, d.Message, d.Error = 0, 0, "", ""
 		d.Found = j.now // it has three days again
@@ -78,5 +81,5 @@ func (n *Notifier) Redrive(ctx context.Context, name schema.Target) (back int, e
 	on.Set("Off", tables.String(""))
 	on.Set("Retry", tables.Int64(int64(j.now+1))) // the second that storage tells has attempts before, too
 	_, err = n.runs().Do(ctx, tables.Merge(on, tables.AnyETag))
-	return back, err
+	return back, errors.Join(err, unreadable)
 }

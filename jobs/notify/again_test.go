@@ -302,3 +302,28 @@ func TestRedriveOfARenamedPipeline(t *testing.T) {
 		t.Errorf("arrived: %q; want %q", got, ids)
 	}
 }
+
+// TestRedrivePutsBackWhatItCanRead: one row that it cannot read keeps no alarm from anybody.
+func TestRedrivePutsBackWhatItCanRead(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	n := f.notifier(f.client, f.hook(rec.server.URL))
+	rec.refuse = func(*http.Request, cloudEvent) int { return 503 }
+	ids := f.happen(n, "ops", f.transition("pump-1", 1), f.transition("pump-2", 1))
+	for len(f.rows("ops")) > 0 {
+		deliver(t, n, "ops")
+		f.advance(12 * time.Hour)
+	}
+	rec.refuse = nil
+	waiting := f.client.Table(f.names.Deliveries())
+	for _, e := range f.all(waiting.Name)[:1] {
+		e.Set("Found", tables.String("yesterday"))
+		must.Have(waiting.Do(t.Context(), tables.Merge(e, tables.AnyETag)))(t)
+	}
+	if back, err := n.Redrive(t.Context(), "ops"); back != 1 || err == nil || !strings.Contains(err.Error(), "Found") {
+		t.Errorf("%d put back, %v", back, err)
+	}
+	deliver(t, n, "ops")
+	if got := rec.ids(); !slices.Equal(got, ids[1:]) {
+		t.Errorf("arrived: %q; want %q", got, ids[1:])
+	}
+}
