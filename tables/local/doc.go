@@ -42,8 +42,8 @@
 // 64 KiB leave a quarter to smaller ones. A body of a row takes up to twice what has come of
 // it, and 4 KiB before. Where there is no room for another, the slowest of the last two
 // seconds ends with 408 RequestTimeout.
-// 503 ServerBusy is also the answer where a SAS writes more than 2,000 entities, or 8 MiB,
-// to one partition in a second.
+// 503 ServerBusy is also the answer where a SAS writes more than 2,000 entities to one partition
+// in a second, or more than 2 MiB in more than one request.
 //
 // Part of the disk stays free: an eighth, but at least 16 MiB and at most 64 MiB, and as much
 // again that only the account key may use. Beyond that, what grows is refused with 507

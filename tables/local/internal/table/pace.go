@@ -8,10 +8,11 @@ import (
 )
 
 // Bounds of what SAS write to one partition in a second. Azure's target for a partition is 2,000 entities of 1 KiB
-// (learn.microsoft.com/azure/storage/tables/scalability-targets); a second may have one of the largest transactions.
+// (learn.microsoft.com/azure/storage/tables/scalability-targets). The first request of a second may have more bytes, as
+// the largest transaction has: what one partition writes all the time is what compactions of all of them wait for.
 const (
 	maxPace      = 2000    // entities
-	maxPaceBytes = 8 << 20 // of bodies
+	maxPaceBytes = 2 << 20 // of bodies
 )
 
 // A pace counts what is written to each partition in the current second.
@@ -31,11 +32,10 @@ func (p *pace) countWrite(partition string, now time.Time, w written) error {
 		p.second, p.used = second, map[string]written{}
 	}
 	used := p.used[partition]
-	used.entities += w.entities
-	used.bytes += w.bytes
-	if used.entities > maxPace || used.bytes > maxPaceBytes {
+	sum := written{used.entities + w.entities, used.bytes + w.bytes}
+	if sum.entities > maxPace || sum.bytes > maxPaceBytes && used.bytes > 0 {
 		return wire.ErrBusy
 	}
-	p.used[partition] = used
+	p.used[partition] = sum
 	return nil
 }

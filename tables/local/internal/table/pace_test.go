@@ -33,15 +33,19 @@ func TestASASWritesABoundedPaceToEachPartition(t *testing.T) {
 	if err := insert(device, "d1", maxPace, 1, 1); !errors.Is(err, wire.ErrBusy) {
 		t.Errorf("an entity beyond the pace: %v", err)
 	}
-	if err := errors.Join(insert(device, "d2", 0, 1, maxPaceBytes), insert(owner, "d1", maxPace, 100, 100)); err != nil {
+	if err := errors.Join(insert(device, "d2", 0, 1, maxBody), insert(owner, "d1", maxPace, 100, 100)); err != nil {
 		t.Errorf("another partition, or the account key: %v", err)
 	}
 	if err := insert(device, "d2", 1, 1, 1); !errors.Is(err, wire.ErrBusy) {
 		t.Errorf("a byte beyond the pace: %v", err)
 	}
 	now = now.Add(time.Second)
-	if err := insert(device, "d1", 2*maxPace, 1, 1); err != nil {
+	if err := errors.Join(insert(device, "d1", 2*maxPace, 1, 1),
+		insert(device, "d1", 2*maxPace+1, 1, maxPaceBytes-1)); err != nil {
 		t.Errorf("in the next second: %v", err)
+	}
+	if err := insert(device, "d1", 2*maxPace+2, 1, 1); !errors.Is(err, wire.ErrBusy) {
+		t.Errorf("a byte beyond the pace of two requests: %v", err)
 	}
 }
 
