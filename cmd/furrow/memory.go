@@ -28,16 +28,17 @@ func paceCollector() {
 }
 
 // limitMemory returns a role that sets a soft limit of memory until its context ends, unless GOMEMLIMIT sets one. If a
-// large fleet needs more, the limit grows with the live heap, or the process would do nothing but collect garbage.
+// large fleet or many connections need more, the limit grows with the live heap and the stacks, or the process would do
+// nothing but collect garbage.
 func limitMemory(memory int64) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if os.Getenv("GOMEMLIMIT") != "" {
 			return nil
 		}
-		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		is := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
 		for ticks := time.NewTicker(time.Second); ; {
-			metrics.Read(live)
-			debug.SetMemoryLimit(memoryLimit(memory, int64(live[0].Value.Uint64())))
+			metrics.Read(is)
+			debug.SetMemoryLimit(memoryLimit(memory, int64(is[0].Value.Uint64()), int64(is[1].Value.Uint64())))
 			select {
 			case <-ticks.C:
 			case <-ctx.Done():
@@ -60,5 +61,5 @@ func whileLimited(ctx context.Context, memory int64, run func(context.Context) e
 		})
 }
 
-// memoryLimit returns a limit of at least memory that leaves room for garbage of half the live heap.
-func memoryLimit(memory, live int64) int64 { return max(memory, live+live/2) }
+// memoryLimit returns a limit of at least memory that leaves room for garbage of half the live heap beside the stacks.
+func memoryLimit(memory, live, stacks int64) int64 { return max(memory, live+live/2+stacks) }
