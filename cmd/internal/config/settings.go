@@ -78,8 +78,38 @@ func (m *Model) hashed() meaning {
 		if s.Scale != 0 || s.Offset != 0 {
 			all.Scales[name] = [2]float64{cmp.Or(s.Scale, 1), s.Offset}
 		}
+		if s.asSent() && m.hides(name) {
+			all.Sensors[name] = "as sent"
+		}
 	}
 	return all
+}
+
+// asSent reports whether nothing is said of the sensor that changes its values.
+func (s Sensor) asSent() bool {
+	return s.As == "" && s.Type == fold.AsSent && s.Scale == 0 && s.Offset == 0 && len(s.Missing) == 0
+}
+
+// hides reports whether some properties have the meaning of a name or pattern, and would have that of another pattern
+// without it.
+func (m *Model) hides(name string) bool {
+	others := m.patterns()
+	before, after, pattern := strings.Cut(name, "*")
+	if pattern {
+		others = others[slices.Index(others, name)+1:]
+	}
+	return slices.ContainsFunc(others, func(other string) bool {
+		prefix, suffix, _ := strings.Cut(other, "*")
+		switch {
+		case m.Sensors[other].asSent():
+			return false
+		case pattern:
+			return (strings.HasPrefix(before, prefix) || strings.HasPrefix(prefix, before)) &&
+				(strings.HasSuffix(after, suffix) || strings.HasSuffix(suffix, after))
+		}
+		rest, begins := strings.CutPrefix(name, prefix)
+		return begins && strings.HasSuffix(rest, suffix)
+	})
 }
 
 func (h hashed) sum() string {

@@ -99,6 +99,32 @@ func TestCountersAndThePositionChangeRatesAlone(t *testing.T) {
 	}
 }
 
+// TestSensorsThatHideAPatternChangeTheOutputs, even if nothing but a unit is said of them: their properties no longer
+// mean what the pattern says. Others change nothing.
+func TestSensorsThatHideAPatternChangeTheOutputs(t *testing.T) {
+	const text = "pipelines: [{name: live, processors: [latest, rollup]}]\nsensors:\n"
+	const ignored, short, plain = "  \"debug_*\": ignored\n", "  \"*_raw\": number\n", "  \"t_*\": {unit: °C}\n"
+	for _, c := range []struct {
+		before, more string
+		changes      bool
+	}{
+		{ignored, "  debug_volts: {unit: V}\n", true},
+		{ignored, "  debug_volts: {counter: true}\n", true},
+		{ignored, "  volts: {unit: V}\n", false},
+		{ignored, "  debug: {unit: V}\n", false},
+		{ignored, "  \"debug_t_*\": {unit: °C}\n", true},
+		{ignored, "  \"debug_*_t\": {unit: °C}\n", true},
+		{ignored, plain, false},
+		{ignored, "  \"debu*\": {unit: °C}\n", false},
+		{short, "  \"t_long_*\": {unit: °C}\n", true},
+		{plain, "  t_air: {unit: K}\n", false},
+	} {
+		if got := live(t, text+c.before) != live(t, text+c.before+c.more); got != c.changes {
+			t.Errorf("to\n%s%schanges the settings: %v", c.before, c.more, got)
+		}
+	}
+}
+
 func TestSequenceChangesNoOutput(t *testing.T) {
 	if a, b := settings(t, measured), settings(t, measured+"sequence: fCnt\n"); !maps.Equal(a, b) {
 		t.Errorf("they are %v and %v", a, b)
