@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -108,7 +109,8 @@ func (s Sensor) name(property string) string { return cmp.Or(s.As, property) }
 
 // Unit returns the unit of a sensor, if there is one.
 func (m *Model) Unit(sensor string) string {
-	for property, s := range m.Sensors {
+	for _, property := range m.properties() {
+		s := m.Sensors[property]
 		if !strings.Contains(property, "*") && s.Unit != "" && s.name(property) == sensor {
 			return s.Unit
 		}
@@ -142,6 +144,10 @@ func (p Pipeline) Unit(sensor string) string {
 	return ""
 }
 
+// properties returns the properties and patterns by name. Of several with the name of one sensor, the first says what
+// its unit is, and which counter it is.
+func (m *Model) properties() []string { return slices.Sorted(maps.Keys(m.Sensors)) }
+
 // patterns returns the patterns, those with most literal characters first.
 func (m *Model) patterns() []string {
 	return slices.SortedFunc(func(yield func(string) bool) {
@@ -163,15 +169,16 @@ func (m *Model) Meant() fold.Sensors {
 			panic(err) // checked when the file was read
 		}
 	}
-	for property, sensor := range m.Sensors {
+	for _, property := range m.properties() {
+		sensor := m.Sensors[property]
 		if !strings.Contains(property, "*") {
 			s.Named[property] = sensor.meaning()
 		}
-		if sensor.Counter != nil {
+		if name := sensor.name(property); sensor.Counter != nil && s.Counter(name) == nil {
 			if s.Counters == nil {
 				s.Counters = map[string]fold.Counter{}
 			}
-			s.Counters[sensor.name(property)] = sensor.counter()
+			s.Counters[name] = sensor.counter()
 		}
 	}
 	for _, pattern := range m.patterns() {

@@ -125,6 +125,26 @@ func TestSensorsThatHideAPatternChangeTheOutputs(t *testing.T) {
 	}
 }
 
+// TestTwoCountersOfOneNameAreOne whatever the order in which a map gives their properties: if each process took another
+// one, history would be folded again for ever.
+func TestTwoCountersOfOneNameAreOne(t *testing.T) {
+	const text = `
+pipelines: [{name: live, processors: [latest, rate]}]
+sensors:
+  kwh: {as: energy, unit: kWh, counter: true}
+  wh: {as: energy, unit: Wh, scale: 0.001, counter: {max: 65535}}
+`
+	want := settings(t, text)
+	for range 50 { // maps have no order
+		if got := settings(t, text); !maps.Equal(got, want) {
+			t.Fatalf("the settings are %v and %v", got, want)
+		}
+		if unit := mustParse(t, text).Models[0].Unit("energy"); unit != "kWh" {
+			t.Fatalf("the unit is %s", unit)
+		}
+	}
+}
+
 func TestSequenceChangesNoOutput(t *testing.T) {
 	if a, b := settings(t, measured), settings(t, measured+"sequence: fCnt\n"); !maps.Equal(a, b) {
 		t.Errorf("they are %v and %v", a, b)
