@@ -23,6 +23,7 @@ func Changes(old, new *Config) (all []string) {
 			}
 			return m.Name, "model " + m.Name
 		}, (*Model).identity),
+		changedOrder(old.Models, new.Models),
 		changedBlocks("rule", ", and its open incidents close", old.Rules, new.Rules,
 			func(r *rules.Rule) (string, string) { return string(r.Name), "rule " + string(r.Name) }, nil),
 		changedBlocks("target", ", and what it was still to be told is given up", old.Notify, new.Notify,
@@ -32,6 +33,22 @@ func Changes(old, new *Config) (all []string) {
 		all = append(all, "budget has changed")
 	}
 	return append(all, changedVerify(old.Verify, new.Verify)...)
+}
+
+// changedOrder describes another order of the models that both configurations have.
+func changedOrder(old, new []Model) []string {
+	common := func(of, other []Model) (names []string) {
+		for i := range of {
+			if slices.ContainsFunc(other, func(m Model) bool { return m.Name == of[i].Name }) {
+				names = append(names, of[i].Name)
+			}
+		}
+		return names
+	}
+	if slices.Equal(common(old, new), common(new, old)) {
+		return nil
+	}
+	return []string{"models: another order, and the first that matches a device holds"}
 }
 
 // folds identifies what the pipeline folds.

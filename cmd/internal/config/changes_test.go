@@ -30,3 +30,22 @@ func TestChangesDescribeTheDifferences(t *testing.T) {
 		}
 	}
 }
+
+// TestAnotherOrderOfModelsIsAChange: the first that matches a device holds.
+func TestAnotherOrderOfModelsIsAChange(t *testing.T) {
+	const base = "pipelines: [{name: live, processors: [latest]}]\nmodels:\n"
+	const a, b, c = "  a: {match: {site: x}}\n", "  b: {match: {tenant: t}}\n", "  c: {match: {site: y}}\n"
+	order := []string{"models: another order, and the first that matches a device holds"}
+	for text, want := range map[string][]string{
+		a + b:     nil,
+		b + a:     order,
+		c + a + b: {"model c is new"},
+		b:         {"model a is removed"},
+		b + c + a: append([]string{"model c is new"}, order...),
+	} {
+		was, is := must.Have(Parse("was", []byte(base+a+b)))(t), must.Have(Parse("is", []byte(base+text)))(t)
+		if got := Changes(was, is); !slices.Equal(got, want) {
+			t.Errorf("%s\ngives %q\nwant  %q", text, got, want)
+		}
+	}
+}
