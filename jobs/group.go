@@ -33,6 +33,14 @@ func (j job) group(ctx context.Context) (r Result, err error) {
 			return r, fmt.Errorf("marking all of %s again: %w", j.m.Month, err)
 		}
 		turn.Settings = grouping.Settings()
+		// It is stored before anything is made: if this job dies, other settings have all of that made again.
+		placed, err := commit.Place(ctx, j.tracking(), tables.Replace(turn.Entity(), turn.ETag))
+		if !placed {
+			return r, err
+		}
+		if turn, err = j.groupTurn(ctx); err != nil || turn.ID != j.m.Mark {
+			return r, err
+		}
 	}
 	worked, err := source.Work(ctx, grouping, j.m.Month, j.m.Group)
 	r.Made, r.Strange = worked.Made, worked.Strange

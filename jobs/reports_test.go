@@ -329,3 +329,36 @@ func TestChangedGroupsAreReportedOfATenantThatLeft(t *testing.T) {
 	must.Succeed(t, f.run(t.Context(), f.pipeline(nil)))
 	f.check()
 }
+
+// TestRolledBackGroupsAreReported: a job dies when it has made some of the reports by other groups. Then the former
+// groups are configured again.
+func TestRolledBackGroupsAreReported(t *testing.T) {
+	t.Parallel()
+	w := newReportedWorld(t)
+	f := newReported(t, w, 1)
+	f.arrive(1)
+	f.clock.set(reportedSince.AddDate(0, 0, 3))
+	must.Succeed(t, f.run(t.Context(), f.pipeline(nil)))
+	p := f.pipeline(nil)
+	dies := &dyingReports{p.Groups[schema.ReportMark].(*report.Reports), 1}
+	dies.By = []schema.By{schema.ByTenant}
+	p.Groups[schema.ReportMark] = dies
+	if err := f.group(t.Context(), p); !errors.Is(err, errDead) {
+		t.Fatalf("the job by other groups: %v", err)
+	}
+	must.Succeed(t, f.run(t.Context(), f.pipeline(nil)))
+	f.check()
+}
+
+// dyingReports make a few reports.
+type dyingReports struct {
+	*report.Reports
+	left int
+}
+
+func (r *dyingReports) Make(ctx context.Context, marks []schema.Mark) error {
+	if r.left--; r.left < 0 {
+		return errDead
+	}
+	return r.Reports.Make(ctx, marks)
+}
