@@ -6,6 +6,7 @@ import (
 
 	"furrow/jobs/coverage"
 	"furrow/jobs/folding"
+	"furrow/jobs/tracking"
 	"furrow/tables"
 )
 
@@ -25,6 +26,18 @@ func lowerWatermark(d *folding.Device) bool {
 	}
 	c.Lower(d.Member.Watermark)
 	d.Row.Rebuild(coverage.Clock)
+	return true
+}
+
+// raiseWatermark follows the watermark of the membership where retention has raised that without this pipeline, which
+// was not configured then, and reports whether it did. Rows below may be gone, and what was made of them stays.
+func raiseWatermark(d *folding.Device) bool {
+	t := d.Row
+	if d.Member.Watermark <= t.Coverage.Watermark {
+		return false
+	}
+	t.Coverage.Raise(d.Member.Watermark)
+	t.Stream = tracking.Stream{}
 	return true
 }
 

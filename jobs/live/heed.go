@@ -12,7 +12,7 @@ import (
 
 // heed has days made again that have become wrong, and reports whether there are any.
 func heed(d *folding.Device, at times) (heeded bool, err error) {
-	lower := lowerWatermark(d)
+	watermark := lowerWatermark(d) || raiseWatermark(d)
 	lowered, err := heedClock(d, at.latest)
 	if err != nil {
 		return false, err
@@ -27,7 +27,7 @@ func heed(d *folding.Device, at times) (heeded bool, err error) {
 		return false, err
 	}
 	imported := heedImports(d, at)
-	return lower || lowered || arrived || changed || moved || imported, nil
+	return watermark || lowered || arrived || changed || moved || imported, nil
 }
 
 // heedSettings has a device folded again that was folded under other settings, and reports whether it was. Old states

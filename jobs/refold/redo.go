@@ -383,10 +383,12 @@ func (a *auditor) knowRejects(ctx context.Context, f *folding.Device, old *track
 }
 
 // mine reports whether the device was folded under this job's own settings, and in the spans of its membership. Workers
-// with other settings audit the others, and after a move the next device job comes first.
+// with other settings audit the others. After a move, and where retention may have deleted rows of stale days, the next
+// device job comes first.
 func (a *auditor) mine(d *folding.Device, t *tracking.Row) bool {
 	_, moved := t.Spans.Differ(d.Member.Spans)
-	return t.Settings == d.Model.Settings && t.Generation <= a.Writer.Generation && !moved
+	gone := t.Coverage.Watermark < d.Member.Watermark && !t.Coverage.Next().Empty()
+	return t.Settings == d.Model.Settings && t.Generation <= a.Writer.Generation && !moved && !gone
 }
 
 // hand leaves the device's stale days to another job.

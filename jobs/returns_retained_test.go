@@ -1,0 +1,43 @@
+package jobs_test
+
+import (
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/condition"
+	"furrow/jobs/jobstest"
+	"furrow/jobs/refold"
+	"furrow/tables/azuretest/must"
+)
+
+// TestOutputsOfDeletedRowsStayWhereAPipelineReturns: while it was not configured, retention has deleted rows of a
+// silent device, which another pipeline had folded. Then it returns, and is rewound.
+func TestOutputsOfDeletedRowsStayWhereAPipelineReturns(t *testing.T) {
+	t.Parallel()
+	w := jobstest.NewWorldSince(t, 20*days, 1, 200)
+	const sent = 60
+	for readings, where := range map[string]*condition.Condition{"silent": nil,
+		"partly": must.Have(condition.Parse("humidity > 42"))(t)} {
+		w.Insert(t, readings, func(n int) bool { return n < sent })
+		f := w.NewFleetOf(t, readings)
+		live, main := f.Pipeline(t, nil), f.Pipeline(t, nil)
+		main.Name = "main"
+		w.Create(t, f.Names.Partitions(main.Name))
+		f.Ran(t, main.Name)
+		must.Succeed(t, f.Settle(t.Context(), live))
+		must.Succeed(t, f.Settle(t.Context(), main))
+		want := jobstest.WithoutHistory(f.Ends(t))
+		r := retaining(t, f, nil, main)
+		r.Retention.Keep[0].Where = where
+		must.Succeed(t, f.Drain(t.Context(), r))
+		if left := len(rowsOf(t, f, w.Devices[0])); left == sent || (left == 0) != (where == nil) {
+			t.Fatalf("%s: %d rows are left", readings, left)
+		}
+		must.Succeed(t, f.Drain(t.Context(), live))
+		must.Have(live.Rewind(t.Context(), w.Member(w.Devices[0], readings), jobs.Rewound{At: time.Now(), By: "a test"}))(t)
+		jobstest.Do(t, live, f.Audit(refold.Full), jobstest.NoPut{})
+		must.Succeed(t, f.Settle(t.Context(), live))
+		sameOutputs(t, f, want, readings)
+	}
+}
