@@ -34,8 +34,8 @@ var (
 )
 
 // refold folds a portion of a redo, and commits it on a fresh row. It claims nothing while it folds: a closed window
-// only needs its own hours of the ledger unchanged, so a busy device does no harm. Rows that arrive while an open
-// window is folded are folded before the row is claimed.
+// only needs its own hours of the ledger unchanged, so a busy device does no harm. Rows that others fold meanwhile in
+// an open window, or on the day of the checkpoint, are folded before the row is claimed.
 func (a *auditor) refold(ctx context.Context, d *folding.Device, r redo) error {
 	open, err := d.OpenDay()
 	if err != nil {
@@ -76,7 +76,7 @@ func (a *auditor) refold(ctx context.Context, d *folding.Device, r redo) error {
 			if !fresh.SameIn(r.Window, d.Row, a.now) {
 				return errChanged
 			}
-			more := isOpen && !f.Behind && fresh.Last != d.Row.Last
+			more := !f.Behind && fresh.Last != d.Row.Last && r.To > tables.TicksBefore(d.Row.Last)
 			d.Row = fresh
 			if more && try > 0 { // rows keep arriving while others are read
 				if claimed, err := j.ClaimOne(ctx, &d.Device); err != nil {
