@@ -32,3 +32,24 @@ func TestPipelineThatReturnsAndIsRewoundEndsAsANewFleet(t *testing.T) {
 	must.Succeed(t, f.Settle(t.Context(), live))
 	first.sameAsNew(t, f)
 }
+
+// TestProcessorThatReturnsEndsAsANewFleet: another pipeline has had it meanwhile, under other settings.
+func TestProcessorThatReturnsEndsAsANewFleet(t *testing.T) {
+	t.Parallel()
+	w := newLateWorld(t)
+	f := w.NewFleet(t)
+	live, main := f.Pipeline(t, nil), f.Pipeline(t, nil)
+	main.Name = "main"
+	w.Create(t, f.Names.Partitions(main.Name))
+	first, second := settings()[0], settings()[7]
+	second.latest = false
+	second.apply(t, main)
+	first.apply(t, live)
+	must.Succeed(t, f.Settle(t.Context(), live))
+	settings()[1].apply(t, live)
+	must.Succeed(t, f.Settle(t.Context(), live))
+	must.Succeed(t, f.Settle(t.Context(), main))
+	first.apply(t, live)
+	must.Succeed(t, f.Settle(t.Context(), live))
+	first.sameAsNew(t, f)
+}
