@@ -20,12 +20,13 @@ func (b *buffer) anchor(zero, now time.Time, log *slog.Logger) error {
 	}
 	known := []boot{b.boot.at(zero, now)}
 	before := earliest
-	for _, past := range b.boots {
+	for i, past := range b.boots {
 		if past == b.boot {
 			break
 		}
 		before = latest(before, past.After)
-		if past.Zero.IsZero() && !past.Wall.Before(before) && !past.Wall.Add(b.span(past)).After(zero) {
+		if past.Zero.IsZero() && !past.Wall.Before(before) &&
+			!past.Wall.Add(b.span(past)).After(startOfOne(b.boots[i:], zero)) {
 			log.Info("readings of an earlier run get their times from the device's own clock",
 				"run", past.Nonce, "began", past.Wall)
 			known = append(known, past.at(past.Wall, time.Time{}))
@@ -43,6 +44,16 @@ func (b *buffer) anchor(zero, now time.Time, log *slog.Logger) error {
 		}
 	}
 	return nil
+}
+
+// startOfOne returns when the first of boots began whose time is known; if there is none, otherwise.
+func startOfOne(boots []*boot, otherwise time.Time) time.Time {
+	for _, o := range boots {
+		if !o.Zero.IsZero() {
+			return o.Zero
+		}
+	}
+	return otherwise
 }
 
 func (b *buffer) save(known []boot) error {

@@ -331,6 +331,35 @@ func TestReadingsOfARunWithoutServerTime(t *testing.T) {
 	}
 }
 
+// TestTimesOfARunLieBeforeTheNextOne: a clock is ahead. The next run learns the time and gets no token, and the last
+// one starts when what the first run's clock said is in the past.
+func TestTimesOfARunLieBeforeTheNextOne(t *testing.T) {
+	f := newFixture(t)
+	file := filepath.Join(t.TempDir(), "readings")
+	run := func(clock time.Duration) func(*device.Config) {
+		return func(d *device.Config) {
+			d.File, d.Wall = file, func() time.Time { return f.now().Add(clock) }
+		}
+	}
+	f.bubble(0, func() {
+		first := f.open(run(10 * time.Minute))
+		f.mustSend(first)
+		f.close(first)
+		f.set(func(f *fixture) {
+			f.refuse = func(time.Time) *problem { return &problem{Status: 403, Code: "enrollment-disabled"} }
+		})
+		second := f.start(run(-24 * time.Hour))
+		time.Sleep(time.Minute)
+		f.close(second)
+		f.set(func(f *fixture) { f.refuse = nil })
+		time.Sleep(time.Hour)
+		f.start(run(0))
+	})
+	if n := f.reported(device.Timeless); n != 1 {
+		t.Errorf("%d reports: %v", n, f.reports)
+	}
+}
+
 // A captive portal or a proxy responds instead of storage.
 func TestOnlyResponsesOfStorageCount(t *testing.T) {
 	f := newFixture(t)
