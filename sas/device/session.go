@@ -11,9 +11,9 @@ import (
 	"furrow/tables/schema"
 )
 
-// A Session is what a device goes on with after its client was closed: the token, the time, and the name and number of
-// its last reading, in less than a kilobyte. A program of many devices that send seldom opens their clients only while
-// they send:
+// A Session is what a device goes on with after its client was closed: the token, the time, the name and number of its
+// last reading, and what the next ring says, in less than a kilobyte. A program of many devices that send seldom opens
+// their clients only while they send:
 //
 //	config.Session = sessions[id]
 //	client, err := device.Open(config)
@@ -22,11 +22,12 @@ import (
 //
 // A session is used once. That of a client which takes commands has no token: they are read when there is a new one.
 type Session struct {
-	start, zero time.Time // of the clock
-	last        tables.Ticks
-	boot        string
-	sent        uint64 // readings of the boot
-	token       *keptToken
+	start, zero  time.Time // of the clock
+	last         tables.Ticks
+	boot         string
+	sent         uint64 // readings of the boot
+	newest, late tables.Ticks
+	token        *keptToken
 }
 
 // A keptToken is a token without its client. Of its SAS it has the signature. The rest is shared by all devices that
@@ -72,7 +73,7 @@ func (c *Client) Session() *Session {
 		return nil
 	}
 	s := &Session{start: c.clock.start, zero: c.clock.zero, last: c.clock.last, boot: c.buffer.boot.Nonce,
-		sent: c.buffer.added}
+		sent: c.buffer.added, newest: c.newest, late: c.late}
 	t := c.held
 	if t == nil || c.config.OnCommand != nil || c.config.OnDesired != nil {
 		return s
@@ -95,6 +96,7 @@ func (c *Client) resume(s *Session) (err error) {
 	}
 	c.clock.start, c.clock.zero, c.clock.last = s.start, s.zero, s.last
 	c.buffer.boot.Nonce, c.buffer.boot.Zero, c.buffer.added = s.boot, s.zero, s.sent
+	c.newest, c.late = s.newest, s.late
 	if k := s.token; k != nil {
 		t := &token{sas: k.text(), partition: k.partition, first: k.first.String(), last: k.last.String(), expires: k.expires,
 			renew: k.renew, batch: k.batch}

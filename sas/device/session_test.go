@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"furrow/sas/device"
+	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -36,6 +37,32 @@ func TestASessionGoesOnAsIfTheClientHadStayedOpen(t *testing.T) {
 			t.Errorf("the readings are numbered %v", boots)
 		}
 	}
+}
+
+// TestASessionKnowsWhichRowsAreLate: clients before have stored newer ones, and the late one itself.
+func TestASessionKnowsWhichRowsAreLate(t *testing.T) {
+	f := newFixture(t)
+	f.bubble(2, func() {
+		said, late := "", f.now().Add(-time.Hour)
+		f.set(func(f *fixture) { f.rang = func(body string) { said = body } })
+		var s *device.Session
+		for _, of := range []struct {
+			number int // in the order of times
+			at     time.Time
+		}{{2, f.now()}, {1, late}} {
+			f.set(func(f *fixture) { f.next = of.number - 1 })
+			c := f.start(func(config *device.Config) { config.Session = s })
+			must.Succeed(t, f.sendOf(c, of.at))
+			f.flush(c)
+			f.close(c)
+			s = c.Session()
+		}
+		c := f.start(func(config *device.Config) { config.Session = s })
+		want := `{"ring":true,"late":"` + tables.TicksOf(late).String() + `"}`
+		if err := c.Ring(t.Context()); err != nil || said != want {
+			t.Errorf("%v: %s, want %s", err, said, want)
+		}
+	})
 }
 
 // TestNoSessionLosesReadings: there is none while readings wait, nor beside a file that keeps them.
