@@ -236,15 +236,15 @@ func (p *poller) obeyOne(ctx context.Context, c Command) {
 	if err != nil {
 		ack.State = schema.CommandFailed
 		if result == nil {
-			result = err.Error()
+			result = strings.ToValidUTF8(err.Error(), "\ufffd")
 		}
 	}
 	if result != nil {
-		text, err := json.Marshal(result)
-		if err != nil {
+		if text, err := json.Marshal(result); err == nil { // else it is a part of one
+			ack.Result = string(text)
+		} else {
 			p.config.Log.WarnContext(ctx, "the result of a command is no JSON", "command", c.ID, "error", err)
 		}
-		ack.Result = string(text)
 	}
 	p.acknowledge(ctx, ack)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -206,6 +207,26 @@ func TestCommandIsObeyedAndItsResultIsStored(t *testing.T) {
 		must.Succeed(t, o.Flush(t.Context()))
 		if s := o.Stats(); s.Accepted+s.Stored+s.Waiting != 0 || s.Acks != (device.Acks{Accepted: 4, Stored: 4}) {
 			t.Errorf("acknowledgements count as readings: %+v", s)
+		}
+	})
+}
+
+// TestResultThatIsNoJSONIsLeftOut: the command has succeeded, or failed, all the same.
+func TestResultThatIsNoJSONIsLeftOut(t *testing.T) {
+	t.Parallel()
+	inFleet(t, func(t *testing.T, f *fleet) {
+		f.start("oven", "", nil, func(_ context.Context, c device.Command) (any, error) {
+			if string(c.Body) == `"explode"` {
+				return nil, errors.New("the oven says \xff")
+			}
+			return map[string]any{"was": math.NaN()}, nil
+		})
+		first, second := f.send("oven", "1", time.Hour), f.send("oven", `"explode"`, time.Hour)
+		if c := f.becomes("oven", first, schema.CommandSucceeded); c.Last().Result != "" {
+			t.Errorf("acknowledged with %+v", c.Acks)
+		}
+		if c := f.becomes("oven", second, schema.CommandFailed); c.Last().Result != `"the oven says �"` {
+			t.Errorf("acknowledged with %+v", c.Acks)
 		}
 	})
 }
