@@ -249,10 +249,11 @@ func (p *poller) obeyOne(ctx context.Context, c Command) {
 	p.acknowledge(ctx, ack)
 }
 
-// acknowledge sends an acknowledgement as a reading. While the buffer is full, it waits.
+// acknowledge sends an acknowledgement as a reading, also when ctx has ended: a file keeps it. While the buffer is
+// full, it waits.
 func (p *poller) acknowledge(ctx context.Context, ack schema.Ack) {
 	text, err := ack.Text()
-	for err == nil && ctx.Err() == nil {
+	for err == nil {
 		_, changed := p.buffer.waiting(0)
 		if err = p.Send(Reading{Values: map[string]any{schema.AckProperty: text}}); !errors.Is(err, ErrFull) {
 			break

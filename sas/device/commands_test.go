@@ -283,6 +283,30 @@ func TestUnsentAcknowledgementIsRemembered(t *testing.T) {
 	})
 }
 
+// TestResultOfADeviceThatStopsIsRemembered: it stops while a function obeys, which does its work to the end.
+func TestResultOfADeviceThatStopsIsRemembered(t *testing.T) {
+	t.Parallel()
+	inFleet(t, func(t *testing.T, f *fleet) {
+		file := filepath.Join(t.TempDir(), "readings")
+		id := f.send("oven", "1", time.Hour)
+		begun := make(chan bool, 1)
+		o := f.start("oven", file, nil, func(ctx context.Context, _ device.Command) (any, error) {
+			begun <- true
+			<-ctx.Done()
+			return "off", nil
+		})
+		<-begun
+		o.stop()
+		o = f.start("oven", file, nil, works)
+		if c := f.becomes("oven", id, schema.CommandSucceeded); c.Last().Result != `"off"` {
+			t.Errorf("acknowledged with %+v", c.Acks)
+		}
+		if told := o.calls(); len(told) != 0 {
+			t.Errorf("it obeys again: %v", told)
+		}
+	})
+}
+
 func TestExpiredAndCanceledCommandsAreNotObeyed(t *testing.T) {
 	t.Parallel()
 	inFleet(t, func(t *testing.T, f *fleet) {
