@@ -27,7 +27,7 @@ with_url() { # URL, arguments
 rows=$(with_url "$url()?$(field commandsSas)" -G --data-urlencode "\$filter=PartitionKey eq '$device' and \
 Expires gt datetime'$(date -u +%Y-%m-%dT%H:%M:%SZ)'" --data-urlencode '$select=PartitionKey,RowKey,Body') || exit 1
 number=0
-printf '%s' "$rows" | sed 's/{"PartitionKey"/\n&/g' | while read -r row; do
+printf '%s\n' "$rows" | sed 's/{"PartitionKey"/\n&/g' | while read -r row; do
 	id=$(printf '%s' "$row" | sed -n 's/.*"RowKey":"\([0-9]*-[^"]*\)".*/\1/p')
 	[ "$id" ] || continue # the head, or the desired configuration
 	body=$(printf '%s' "$row" | sed 's/.*"Body":"\(\([^"\\]\|\\.\)*\)".*/\1/; s/\\\(["\\/]\)/\1/g')
