@@ -75,9 +75,9 @@ func (s *refusingServer) rang(device string) int {
 func (s *refusingServer) hold(w http.ResponseWriter, device string, status int) {
 	s.held[device] = time.Now().Add(2 * time.Second)
 	w.Header().Set("Retry-After", "2")
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Content-Type", "text/html")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, `{"status":429,"code":"too-many-requests","retryAfter":2}`)
+	_, _ = io.WriteString(w, "<html>Sp\xe4ter</html>") // in Latin-1: it is a proxy's
 }
 
 // cutOff answers with a half of an answer.
@@ -87,22 +87,27 @@ func cutOff(w http.ResponseWriter, body string) {
 	panic(http.ErrAbortHandler)
 }
 
-// token refuses the first request of a device, and answers the third one only in part. A ring has to follow rows.
+// token refuses the first request of a device. The next two get what is no token, and the fifth an answer only in part.
+// A ring has to follow rows.
 func (s *refusingServer) token(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	device, now := r.PathValue("device"), time.Now().UTC()
 	n := s.called(device, "token")
-	if n == 1 {
+	switch n {
+	case 1:
 		s.hold(w, device, http.StatusTooManyRequests)
+		return
+	case 2, 3:
+		_, _ = io.WriteString(w, map[int]string{2: "<html>Wartung</html>", 3: "null"}[n])
 		return
 	}
 	answer := fmt.Sprintf(`{"device":"%[1]s","url":"%[2]s/furrow/%[1]s/readings","sas":"sv=1\u0026sig=a%%2Bb",`+
 		`"partitionKey":"%[1]s","rowKeyFormat":"ticks19[-suffix]","earliestRowKey":"0600000000000000000","latestRowKey":"0700000000000000000",`+
 		`"expires":"%[3]s","renewAfter":"%[3]s","serverTime":"%[4]s","sendEvery":1,"batch":10}`,
 		device, s.URL, now.Add(time.Hour).Format(time.RFC3339), now.Format(time.RFC3339Nano))
-	if n == 3 {
+	if n == 5 {
 		cutOff(w, answer)
 	}
 	if strings.Contains(string(body), `"ring"`) {
@@ -238,6 +243,9 @@ func obeyRefusals(t *testing.T, s *refusingServer) {
 			if !s.rows[d.id()+" "+key] {
 				t.Errorf("%s: %s is not stored", d.name, key)
 			}
+		}
+		if strings.Contains("\n"+d.waiting(t), "\n-") {
+			t.Errorf("%s keeps readings under keys that are none: %s", d.name, d.waiting(t))
 		}
 		if unique := slices.Compact(slices.Sorted(slices.Values(stored))); len(unique) != len(stored) {
 			t.Errorf("%s says twice that a reading is stored: %q", d.name, stored)

@@ -230,7 +230,8 @@ static bool get_token(const char *body) {
 		bool wrong_time = !strcmp(code, "proof-expired") || !strcmp(code, "proof-too-long");
 		if ((status == 200 || wrong_time) && field("serverTime", text, sizeof text)) learn_time(text, (sent + uptime()) / 2);
 		if (wrong_time) continue; // the next proof uses the server's time
-		if (status != 200) return printf("failed no token: %ld %s\n", status, code), false;
+		if (status != 200 || !field("renewAfter", text, sizeof text)) // or it is a proxy's
+			return printf("failed no token: %ld %s\n", status, code), false;
 		token.valid = field("url", token.url, sizeof token.url) && field("sas", token.sas, sizeof token.sas) &&
 			field("partitionKey", token.partition, sizeof token.partition) &&
 			field("earliestRowKey", token.earliest, sizeof token.earliest) &&

@@ -195,7 +195,7 @@ class Device:
             text = received(stream.read() if length < 0 else stream.read(length)) if length else b""
             if len(text) < length:
                 raise OSError("the response is cut off")
-            return status, wait, text.decode()
+            return status, wait, text
         finally:
             s.close()
 
@@ -214,8 +214,8 @@ class Device:
             status, wait, text = self.post(url, [self.prove()], body)
             middle = (sent + self.clock.uptime()) // 2
             try:
-                answer = json.loads(text)
-            except ValueError:  # from a proxy
+                answer = dict(json.loads(text))
+            except (ValueError, TypeError):  # from a proxy
                 answer = {}
             late = answer.get("code") in ("proof-expired", "proof-too-long")
             if status == 200 or late:  # our clock is wrong: the next proof uses the server's
@@ -253,7 +253,7 @@ class Device:
         headers = ["Content-Type: multipart/mixed; boundary=batch_a", "DataServiceVersion: 3.0"]
         status, wait, text = self.post(url.rsplit("/", 1)[0] + "/$batch" + sas, headers, body)
         if status == 202:  # the real status is that of the response inside
-            status = int((text + "HTTP/1.1 0 ").split("HTTP/1.1 ", 1)[1][:3])
+            status = int((text + b"HTTP/1.1 0 ").split(b"HTTP/1.1 ", 1)[1][:3])
         return status, wait
 
     def deliver(self):

@@ -114,14 +114,17 @@ get_token() { # body
 		uptime
 		code=$(field code)
 		case $status$code in
-		200* | *proof-expired | *proof-too-long) learn_time "$(field serverTime)" $(((sent + now) / 2)) ;;
+		200* | *proof-expired | *proof-too-long)
+			server=$(field serverTime) # a proxy's page has none
+			[ -z "$server" ] || learn_time "$server" $(((sent + now) / 2))
+			;;
 		esac
 		case $code in # the next proof uses the server's time
 		proof-expired | proof-too-long) ;;
 		*) break ;;
 		esac
 	done
-	[ "$status" = 200 ] || { echo "failed no token: $status $code" && return 1; }
+	[ "$status" = 200 ] && [ "$(field sas)" ] || { echo "failed no token: $status $code" && return 1; }
 	token=$(field sas) table=$(field url) partition=$(field partitionKey) earliest=$(field earliestRowKey) latest=$(field latestRowKey)
 	every_send=$(field sendEvery)
 	renew=$(($(ticks_of "$(field renewAfter)") - zero)) end=$(($(ticks_of "$(field expires)") - zero))
