@@ -224,7 +224,8 @@ func (d *exampleDevice) waiting(t *testing.T) (names string) {
 	return names
 }
 
-// leave makes the device find readings that wait from before, as a boot that was killed left them.
+// leave makes the device find readings that wait from before, as a boot that was killed left them: the power failed
+// within a character of the next one.
 func (d *exampleDevice) leave(t *testing.T, keys ...string) {
 	t.Helper()
 	if d.name == "shell" {
@@ -238,5 +239,5 @@ func (d *exampleDevice) leave(t *testing.T, keys ...string) {
 	for _, key := range keys {
 		lines += key + " {\"temperature\":1}\n"
 	}
-	writeFile(t, filepath.Join(d.dir, "readings.txt"), lines+"0600000000000001000-cut")
+	writeFile(t, filepath.Join(d.dir, "readings.txt"), lines+"0600000000000001000-cut {\"unit\":\"\xc2")
 }

@@ -38,13 +38,14 @@ from js import host
 
 class File:
     def __init__(self, path, mode="r"):
-        if mode == "r" and not host.exists(path):
+        if mode[0] == "r" and not host.exists(path):
             raise OSError(2)
         self.path, self.mode, self.at = path, mode, 0
         if mode == "w":
             host.write(path, "", "w")
     def read(self):
-        return host.read(self.path)
+        text = host.read(self.path)
+        return text.encode() if "b" in self.mode else text
     def write(self, text):
         host.write(self.path, text, "a")
     def flush(self):

@@ -83,11 +83,12 @@ class Buffer:
     def __init__(self):
         self.boot, self.count, self.lines = "%08x" % random.getrandbits(32), 0, []
         try:
-            with open("readings.txt") as f:
-                lines = f.read().split("\n")[:-1]  # what follows the last line break was cut off
+            with open("readings.txt", "rb") as f:  # a power cut may have cut a character off
+                lines = f.read().split(b"\n")[:-1]  # what follows the last line break was cut off
         except OSError:
             lines = []
         for line in lines:
+            line = line.decode()
             if line.startswith("+"):
                 print("dropped", line.split(" ")[0], "its boot ended before the time was known")
             else:
