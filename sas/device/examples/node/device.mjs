@@ -47,9 +47,12 @@ const keyOf = (line) => line.split(" ", 1)[0];
 
 function writeDown(path, text, flag) {
   const file = fs.openSync(path, flag);
-  fs.writeSync(file, text);
-  fs.fsyncSync(file);
-  fs.closeSync(file);
+  try {
+    fs.writeFileSync(file, text); // all of it, or an error: on a full disk, writeSync writes a part
+    fs.fsyncSync(file);
+  } finally {
+    fs.closeSync(file);
+  }
 }
 
 // save replaces the file: a power cut leaves the old one or the new one.
