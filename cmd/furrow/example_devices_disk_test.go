@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -8,8 +10,8 @@ import (
 	"furrow/tables/azuretest/effort"
 )
 
-// TestExampleDevicesStopWhereNothingCanBeSaved: the disk takes a part of the new file. What waits stays there, and no row
-// is sent under a key that is not on disk. The shell's readings have a file each.
+// TestExampleDevicesStopWhereNothingCanBeSaved: the disk takes a part of the new file, or none of it. What waits stays
+// there, and no row is sent under a key that is not on disk. The shell's readings have a file each.
 func TestExampleDevicesStopWhereNothingCanBeSaved(t *testing.T) {
 	effort.OnlyLong(t, "they are programs in other languages")
 	t.Parallel()
@@ -21,6 +23,9 @@ func TestExampleDevicesStopWhereNothingCanBeSaved(t *testing.T) {
 	for way, full := range map[string]func(*testing.T, *exampleDevice){
 		"a part": func(_ *testing.T, d *exampleDevice) { // of 8 KiB
 			d.command = append([]string{"sh", "-c", `trap '' XFSZ; ulimit -f 16; exec "$@"`, "sh"}, d.command...)
+		},
+		"none": func(t *testing.T, d *exampleDevice) {
+			must(t, os.Mkdir(filepath.Join(d.dir, "readings.new"), 0o700))
 		},
 	} {
 		for _, d := range exampleDevices(t, false) {

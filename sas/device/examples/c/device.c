@@ -75,11 +75,17 @@ static int64_t ticks_of(const char *text) {
 	return ticks;
 }
 
+// give_up ends the program: its supervisor starts it again, and what is in the file is safe.
+static void give_up(void) {
+	perror("readings.txt");
+	exit(1);
+}
+
 // save replaces the file: a power cut leaves the old one or the new one.
 static void save(void) {
 	FILE *f = fopen("readings.new", "w");
 	for (int i = 0; f && i < count; i++) fprintf(f, "%s\n", lines[i]);
-	if (!f || fflush(f) || fsync(fileno(f)) || fclose(f) || rename("readings.new", "readings.txt")) perror("readings.txt");
+	if (!f || fflush(f) || fsync(fileno(f)) || fclose(f) || rename("readings.new", "readings.txt")) give_up();
 }
 
 static void remove_first(int n, const char *why, const char *because) {
@@ -114,10 +120,7 @@ static void take_reading(void) {
 	snprintf(lines[count], LINE, zero ? "%019" PRId64 "-%08x.%d %s" : "+%" PRId64 "-%08x.%d %s", zero + uptime(), boot,
 		number, values);
 	FILE *f = fopen("readings.txt", "a");
-	if (!f || fprintf(f, "%s\n", lines[count]) < 0 || fflush(f) || fsync(fileno(f)) || fclose(f)) {
-		perror("readings.txt");
-		exit(1); // its supervisor starts it again; what is in the file is safe
-	}
+	if (!f || fprintf(f, "%s\n", lines[count]) < 0 || fflush(f) || fsync(fileno(f)) || fclose(f)) give_up();
 	count++;
 	printf("kept %08x.%d\n", boot, number);
 }
