@@ -85,7 +85,10 @@ func takeBackup(c *cli.Context) (err error) {
 // sizeOf returns how many bytes the files of a directory have, which is about the size of its backup. Zero: unknown.
 func sizeOf(dir string) (bytes int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if info, bad := d.Info(); err == nil && bad == nil && !d.IsDir() {
+		if err != nil || d.IsDir() {
+			return nil // it is about the size
+		}
+		if info, err := d.Info(); err == nil {
 			bytes += info.Size()
 		}
 		return nil

@@ -32,6 +32,12 @@ func TestRestoredFleetGoesOnAndEndsAllTokens(t *testing.T) {
 	if !line.MasterKey || line.Files < 5 || time.Since(line.Taken) > time.Minute {
 		t.Errorf("the backup is %+v", line)
 	}
+	elsewhere := filepath.Join(dir, "connection") // which another machine has alone
+	fetched := jsonOf[backupLine](t, f.must("backup --json", "--storage", "file:"+elsewhere,
+		filepath.Join(saved, "fetched")))[0]
+	if fetched.MasterKey || fetched.Files < 5 {
+		t.Errorf("the backup of another machine's storage is %+v", fetched)
+	}
 	f.must("device revoke pump-7")
 	f.refused(anyFailure, "exists already", "backup", filepath.Join(saved, "served"))
 	u.mustEnd(t)
