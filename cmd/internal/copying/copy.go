@@ -36,13 +36,21 @@ func (c *Copy) Once(ctx context.Context) ([]Pass, error) {
 	if err := c.hasFleet(ctx); err != nil {
 		return nil, fmt.Errorf("source: %w", err)
 	}
-	if err := schema.MarkCopying(ctx, c.To.Table(c.Names.Fleet()), c.Source); err != nil {
-		return nil, fmt.Errorf("destination: %w", err)
+	if err := c.unfinished(ctx); err != nil {
+		return nil, err
 	}
 	if err := c.rests(ctx, c.To); err != nil {
 		return nil, fmt.Errorf("destination: %w", err)
 	}
 	return c.passes(ctx)
+}
+
+// unfinished marks the destination, or returns an error if it is no unfinished copy of the source.
+func (c *Copy) unfinished(ctx context.Context) error {
+	if err := schema.MarkCopying(ctx, c.To.Table(c.Names.Fleet()), c.Source); err != nil {
+		return fmt.Errorf("destination: %w", err)
+	}
+	return nil
 }
 
 // hasFleet returns an error if there is no fleet at the source, or one with another layout.

@@ -142,6 +142,30 @@ func TestCopyWhileTheSourceLivesIsExact(t *testing.T) {
 	jobstest.SameEnds(t, ends(t, copied(t, source.Fleet, second)), want, "second account")
 }
 
+// TestCopyLacksWhatTheSourceHasDeleted between two passes, as retention and the removal of a device do. A pass that
+// goes on after another process has finished the copy deletes no reading: devices write there.
+func TestCopyLacksWhatTheSourceHasDeleted(t *testing.T) {
+	source := newLiving(t)
+	source.stopWriting()
+	source.stopWorking()
+	from := source.World.Connect(t, nil)
+	c := copyTo(t, from, source.Names, azuretest.Local(t))
+	must.Have(c.Once(t.Context()))(t)
+	there := c.To.Table(source.Readings)
+	device := tables.Query{Range: tables.Partition(string(source.World.Devices[0]))}
+	for _, e := range jobstest.Rows(t, from.Table(source.Readings), device) {
+		must.Have(from.Table(source.Readings).Do(t.Context(), tables.Delete(e.PartitionKey, e.RowKey, e.ETag)))(t)
+	}
+	must.Have(c.Finish(t.Context()))(t)
+	mustEqual(t, c)
+	own := tables.Entity{PartitionKey: string(source.World.Devices[0]), RowKey: "0639000000000000000-own.1"}
+	jobstest.Insert(t, there, own)
+	_, err := c.copyTable(t.Context(), source.Readings, true, func(Pass) {})
+	if rows := jobstest.Rows(t, there, device); !errors.Is(err, schema.ErrLayout) || len(rows) != 1 {
+		t.Errorf("a pass after the end leaves %d readings of the device: %v", len(rows), err)
+	}
+}
+
 // copied returns the fleet in another account.
 func copied(t *testing.T, of *jobstest.Fleet, in azuretest.Account) *jobstest.Fleet {
 	t.Helper()

@@ -38,7 +38,7 @@ func (c *Copy) readingsAgain(ctx context.Context, until tables.Ticks) (inserted 
 		return 0, err
 	}
 	for _, table := range names {
-		p := &pass{Pass: Pass{Table: table, Readings: true}, to: c.To.Table(table), insert: true}
+		p := &pass{Pass: Pass{Table: table, Readings: true}, to: c.To.Table(table), insert: true, own: true}
 		f := &follower{registry: sas.NewRegistry(c.To, c.Names), readings: p.to, until: until}
 		p.write = f.write
 		err := errors.Join(p.run(ctx, c.From.Table(table), func(Pass) {}), f.end(ctx))

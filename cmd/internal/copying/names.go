@@ -13,7 +13,7 @@ import (
 // A part of a fleet's tables.
 type part struct {
 	tables []string
-	insert bool // readings: rows are only ever added
+	insert bool // readings: rows never change
 }
 
 // parts returns the tables of the source in the order in which they are copied.

@@ -18,14 +18,15 @@ type Pass struct {
 	Deleted int64 // that the source has no longer
 	Renewed int64 // of the written ones, those that differed only in what the endpoint notes of tokens
 
-	Readings bool // rows of devices, which are only ever added
+	Readings bool // rows of devices, which never change
 }
 
 // A pass makes one table at the destination equal to that at the source.
 type pass struct {
 	Pass
 	to     *tables.Table
-	insert bool // only insert what is missing: the destination may have rows of its own
+	insert bool // only insert what is missing: rows do not change
+	own    bool // the destination may have rows of its own: none is deleted
 	keep   func(tables.Entity) bool
 	notes  []string                                         // properties that the endpoint writes with each token
 	write  func(ctx context.Context, ops []tables.Op) error // a transaction
@@ -38,6 +39,11 @@ func (c *Copy) copyTable(ctx context.Context, table string, insert bool, progres
 	p := &pass{Pass: Pass{Table: table, Readings: insert}, to: to, insert: insert, keep: c.keep(table),
 		notes: c.notes(table)}
 	p.write = func(ctx context.Context, ops []tables.Op) error {
+		if insert && slices.ContainsFunc(ops, func(op tables.Op) bool { return op.Kind == tables.KindDelete }) {
+			if err := c.unfinished(ctx); err != nil { // devices write there, and what they wrote would be lost
+				return err
+			}
+		}
 		_, err := to.Submit(ctx, ops)
 		return err
 	}
@@ -111,7 +117,7 @@ func (p *pass) row(ctx context.Context, order int, s, d tables.Entity) error {
 			p.Renewed++
 		}
 		return p.add(ctx, tables.InsertOrReplace(s))
-	case order > 0 && !p.insert:
+	case order > 0 && !p.own:
 		return p.add(ctx, tables.Delete(d.PartitionKey, d.RowKey, tables.AnyETag))
 	}
 	return nil
