@@ -241,6 +241,26 @@ func TestWhatFurrowWritesAddsNothingToItself(t *testing.T) {
 	}
 }
 
+// TestAReadingWithOneDoubtfulSensorIsOneReading: /v1 answers in CSV with a line for each sensor.
+func TestAReadingWithOneDoubtfulSensorIsOneReading(t *testing.T) {
+	const key = "0638975520000554330-sg2n4ttqfcqvhurt"
+	f := newFixture(t)
+	sum := f.imported("device,time,sensor,value,text,doubtful,row\n" +
+		"d1,2025-11-01T00:00:00.055433Z,hum,60,,false," + key + "\n" +
+		"d1,2025-11-01T00:00:00.055433Z,mode,,auto,true," + key + "\n" +
+		"d1,2025-11-01T00:00:00.055433Z,temp,21,,false," + key + "\n")
+	rows, _ := f.stored()
+	row := rows["d1 "+key]
+	for _, name := range []string{"hum", "mode", "temp", schema.DoubtfulProperty} {
+		if !strings.Contains(row, "{"+name+" ") {
+			t.Errorf("%s is missing in %s: %+v", name, row, sum)
+		}
+	}
+	if sum.Rows != 1 || sum.Clashes > 0 {
+		t.Errorf("%+v", sum)
+	}
+}
+
 func TestDryRunChangesNothing(t *testing.T) {
 	f := newFixture(t)
 	dry := func(i *Import) { i.DryRun = true }

@@ -54,13 +54,21 @@ func readingsOf(id schema.DeviceID, rows []row, long bool, sensors []string) (al
 	return all, lines - len(all)
 }
 
-// grouped joins the lines of the long form that make one reading.
+// grouped joins the lines of the long form that make one reading. Lines with a key are Furrow's own: if one of their
+// sensors is doubtful, the reading is.
 func grouped(rows []row, long bool) (all []row) {
 	for _, r := range rows {
-		if last := len(all) - 1; long && last >= 0 && all[last].key == r.key &&
-			(readings.Row{Values: r.values, About: r.about}).Joins(all[last].values, all[last].about) {
-			all[last].values = append(all[last].values, r.values...)
-			continue
+		if last := len(all) - 1; long && last >= 0 && all[last].key == r.key {
+			before := &all[last]
+			if r.key != "" && len(before.about) == 0 {
+				before.about = r.about
+			} else if r.key != "" {
+				r.about = before.about
+			}
+			if (readings.Row{Values: r.values, About: r.about}).Joins(before.values, before.about) {
+				before.values = append(before.values, r.values...)
+				continue
+			}
 		}
 		r.values = slices.Clip(r.values)
 		all = append(all, r)
