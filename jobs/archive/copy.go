@@ -8,6 +8,8 @@ import (
 	"iter"
 	"strings"
 
+	"furrow/tables"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
@@ -33,8 +35,9 @@ type object struct {
 }
 
 // CopyFrom makes the archive equal to another one, object by object. It may be stopped and repeated: an object whose
-// version was copied is not sent again. An archive that has nothing is not created here. progress is told before each
-// object how many there were.
+// version was copied is not sent again. One that is gone or replaced since it was listed counts as written, as another
+// pass is needed. An archive that has nothing is not created here. progress is told before each object how many there
+// were.
 func (s *Store) CopyFrom(ctx context.Context, from *Store, progress func(Copied)) (n Copied, err error) {
 	source, stop := iter.Pull2(from.objects(ctx, ""))
 	defer stop()
@@ -68,7 +71,7 @@ func (s *Store) CopyFrom(ctx context.Context, from *Store, progress func(Copied)
 			}
 		}
 		if order < 0 || old.bytes != one.bytes || old.source != string(one.etag) {
-			if err := s.copy(ctx, from, one); err != nil {
+			if err := s.copy(ctx, from, one); err != nil && !isMeanwhile(err) {
 				return n, fmt.Errorf("archive %s/%s: %w", from.name, one.name, err)
 			}
 			n.Written++
@@ -112,7 +115,13 @@ func (s *Store) objects(ctx context.Context, prefix string) iter.Seq2[object, er
 	}
 }
 
-// copy copies one version of an object. One that is gone or replaced meanwhile is for the next pass.
+// isMeanwhile reports whether an object could not be copied because it is gone or replaced: a file was cleaned, or a
+// checkpoint was made.
+func isMeanwhile(err error) bool {
+	return errors.Is(err, ErrNoObject) || errors.Is(err, tables.ErrConflict)
+}
+
+// copy copies one version of an object.
 func (s *Store) copy(ctx context.Context, from *Store, o object) error {
 	got, err := from.container.NewBlobClient(o.name).DownloadStream(call{KindGet, o.name}.within(ctx),
 		&blob.DownloadStreamOptions{AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: condition(o.etag)}})

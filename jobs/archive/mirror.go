@@ -2,7 +2,6 @@ package archive
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"furrow/jobs/archive/delta"
 	"furrow/jobs/commit"
-	"furrow/tables"
 	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/sas"
@@ -38,11 +36,8 @@ func (c Contents) Mirror(
 		return n, err
 	}
 	for _, table := range every {
-		again := func(err error) bool { // a file was cleaned, or a checkpoint was made meanwhile
-			return errors.Is(err, ErrNoObject) || errors.Is(err, tables.ErrConflict)
-		}
 		before := n.Objects
-		err := commit.RetryIf(ctx, commit.Tries, again, func() error {
+		err := commit.RetryIf(ctx, commit.Tries, isMeanwhile, func() error {
 			n.Objects = before
 			return to.mirror(ctx, c.Store, table.Folder(), &n, progress)
 		})
