@@ -68,6 +68,11 @@ func TestSeveralAccountsShowOneFleet(t *testing.T) {
 		!strings.Contains(errs, "1 of 3 accounts could not be read") {
 		t.Errorf("without one account: exit %d, %s; %s", code, got, errs)
 	}
+	_, out, _ = query("query contoso:a --tail 1 --format csv", both...)
+	code, out, errs = query("query contoso:a --raw --format csv --row-key "+csvRecords(t, out)[0]["row"], gone...)
+	if got := devices(out); code != exitFailed || len(got) != 1 || !strings.Contains(errs, "1 of 3 accounts") {
+		t.Errorf("a row without one account: exit %d, %s; %s", code, got, errs)
+	}
 	code, out, errs = query("status --pipeline live --json", gone...)
 	if found := jsonOf[pipelineStatus](t, out); code != exitFailed || len(found) != 2 || found[0].Storage != both[1] ||
 		found[1].Storage != both[3] || !strings.Contains(errs, "is left out: ") {

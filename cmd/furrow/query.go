@@ -104,10 +104,7 @@ func queryModes() []queryMode {
 			print: func(c *cli.Context, _ *accounts, _ []asked, _ query.Question) error { return queryOutliers(c) }},
 		{flag: "by", without: "prefix where", asks: true,
 			print: func(c *cli.Context, _ *accounts, _ []asked, _ query.Question) error { return queryReports(c) }},
-		{flag: "row-key", with: "raw", without: "window from to last limit where",
-			print: func(c *cli.Context, _ *accounts, all []asked, _ query.Question) error {
-				return queryRow(c, all[0].Rows(), all[0].question)
-			}},
+		{flag: "row-key", with: "raw", without: "window from to last limit where", print: queryRow},
 		{flag: "tail", with: "raw", without: "window from to last limit where", print: queryTail},
 		{flag: "gaps", without: "window where sensors", print: queryGaps},
 		{flag: "states", without: "window where", print: queryStates},
@@ -209,15 +206,17 @@ func queryRaw(c *cli.Context, a *accounts, all []asked, q query.Question) error 
 }
 
 // queryRow prints one reading.
-func queryRow(c *cli.Context, f query.Rows, q query.Question) error {
+func queryRow(c *cli.Context, a *accounts, all []asked, _ query.Question) error {
 	key := c.String("row-key")
-	r, found, err := f.Reading(c.Context, q, key)
-	var one []answers.Reading
-	if found {
-		one = []answers.Reading{answers.ReadingAsSent(r)}
-	}
-	return answer(c, query.Records(one, err), func() (string, error) {
-		return fmt.Sprintf("%s has no reading with the row key %s", q.Scope, key), nil
+	return printEach(a, all, func(f asked) iter.Seq2[query.Reading, error] {
+		var one []query.Reading
+		r, found, err := f.Rows().Reading(c.Context, f.question, key)
+		if found {
+			one = append(one, r)
+		}
+		return query.Records(one, err)
+	}, answers.ReadingAsSent, func(f asked) (string, error) {
+		return fmt.Sprintf("%s has no reading with the row key %s", f.question.Scope, key), nil
 	})
 }
 
