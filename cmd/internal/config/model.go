@@ -109,11 +109,15 @@ func (s Sensor) name(property string) string { return cmp.Or(s.As, property) }
 
 // Unit returns the unit of a sensor, if there is one.
 func (m *Model) Unit(sensor string) string {
-	for _, property := range m.properties() {
-		s := m.Sensors[property]
-		if !strings.Contains(property, "*") && s.Unit != "" && s.name(property) == sensor {
-			return s.Unit
+	first := ""
+	for property, s := range m.Sensors { // sorting them for each value of an answer would cost more
+		if (first == "" || property < first) && !strings.Contains(property, "*") && s.Unit != "" &&
+			s.name(property) == sensor {
+			first = property
 		}
+	}
+	if first != "" {
+		return m.Sensors[first].Unit
 	}
 	for _, pattern := range m.patterns() {
 		s := m.Sensors[pattern]
