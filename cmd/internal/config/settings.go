@@ -85,7 +85,7 @@ func (m *Model) hashed() meaning {
 	return all
 }
 
-// asSent reports whether nothing is said of the sensor that changes its values.
+// asSent reports whether the sensor has the values of its property, unchanged.
 func (s Sensor) asSent() bool {
 	return s.As == "" && s.Type == fold.AsSent && s.Scale == 0 && s.Offset == 0 && len(s.Missing) == 0
 }

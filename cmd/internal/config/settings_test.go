@@ -99,8 +99,8 @@ func TestCountersAndThePositionChangeRatesAlone(t *testing.T) {
 	}
 }
 
-// TestSensorsThatHideAPatternChangeTheOutputs, even if nothing but a unit is said of them: their properties no longer
-// mean what the pattern says. Others change nothing.
+// TestSensorsThatHideAPatternChangeTheOutputs: the pattern no longer says what their properties mean, even if they have
+// nothing but a unit. Other sensors with nothing but a unit change no output.
 func TestSensorsThatHideAPatternChangeTheOutputs(t *testing.T) {
 	const text = "pipelines: [{name: live, processors: [latest, rollup]}]\nsensors:\n"
 	const ignored, short, plain = "  \"debug_*\": ignored\n", "  \"*_raw\": number\n", "  \"t_*\": {unit: °C}\n"
