@@ -53,6 +53,8 @@ type tally struct {
 const (
 	talliesKept  = 32   // in memory, once they are written
 	talliesAtAll = 1000 // in memory, if they cannot be written
+
+	flushTimeout = 10 * time.Second
 )
 
 type ofRunKey struct{}
@@ -117,10 +119,8 @@ func (f *Figures) Run(ctx context.Context) error {
 			f.flush(ctx)
 		}
 	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
 	f.assign(true)
-	f.flush(last)
+	f.flush(ctx)
 	return nil
 }
 
@@ -132,8 +132,11 @@ func (f *Figures) check() error {
 }
 
 // flush writes the changed figures, one row for each run, and removes figures from memory that have not changed for
-// long. Failed writes are repeated later.
+// long. Failed writes are repeated later. The end of ctx cancels none: storage could still get a write that was
+// canceled, and replace by it what was written last.
 func (f *Figures) flush(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
+	defer cancel()
 	f.assign(false)
 	f.logRuns(ctx)
 	var failed []ofRun
@@ -144,7 +147,7 @@ func (f *Figures) flush(ctx context.Context) {
 		}
 	}
 	lost := f.putAside(failed)
-	if why != nil && ctx.Err() == nil || lost > 0 {
+	if why != nil || lost > 0 {
 		cmp.Or(f.Log, slog.Default()).WarnContext(ctx, "figures of runs could not be written; jobs are not affected",
 			"runs", len(failed), "given up", lost, "error", why)
 	}

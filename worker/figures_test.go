@@ -187,7 +187,7 @@ func TestFiguresOfARunHaveEveryJobRowAndOperation(t *testing.T) {
 	one, err := runs.Figures(t.Context(), "live", slot.Run.Slot)
 	if err != nil || fmt.Sprint(one.Workers, one.Months) != fmt.Sprint(got.Workers, got.Months) ||
 		one.Run.Slot != slot.Run.Slot {
-		t.Errorf("alone it is %+v, %v", one, err)
+		t.Errorf("alone it is %+v, %v; among others %+v", one, err, got)
 	}
 }
 
@@ -205,6 +205,57 @@ func (f *Figures) done(slot tables.Ticks) {
 }
 
 const someSlot = tables.Ticks(639273000000000000)
+
+// A lateWrite holds the first write until it is released. If that was canceled meanwhile, storage gets it after the
+// next one.
+type lateWrite struct {
+	held, release chan struct{}
+	once          sync.Once
+	late          *http.Request
+}
+
+func (l *lateWrite) Do(r *http.Request) (answer *http.Response, err error) {
+	if r.Method != http.MethodPut {
+		return http.DefaultClient.Do(r)
+	}
+	l.once.Do(func() {
+		close(l.held)
+		<-l.release
+		if err = r.Context().Err(); err != nil {
+			l.late = r.Clone(context.WithoutCancel(r.Context()))
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if answer, err = http.DefaultClient.Do(r); err == nil && l.late != nil {
+		var after *http.Response
+		if after, err = http.DefaultClient.Do(l.late); err == nil {
+			l.late = nil
+			err = after.Body.Close()
+		}
+	}
+	return answer, err
+}
+
+// TestTheLastWriteOfFiguresIsTheLast: the end does not cancel the write before, which could arrive after it.
+func TestTheLastWriteOfFiguresIsTheLast(t *testing.T) {
+	t.Parallel()
+	through := &lateWrite{held: make(chan struct{}), release: make(chan struct{})}
+	f, runs := figuresOn(t, through)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- f.Run(ctx) }()
+	f.done(someSlot)
+	<-through.held
+	f.done(someSlot)
+	cancel()
+	close(through.release)
+	must.Succeed(t, <-ended)
+	if got := must.Have(runs.Figures(t.Context(), "live", someSlot))(t); got.Workers.Jobs["device done"] != 2 {
+		t.Errorf("two jobs are done, and it has %v", got.Workers.Jobs)
+	}
+}
 
 func TestAFlushWritesChangedFiguresOnce(t *testing.T) {
 	t.Parallel()
