@@ -113,14 +113,16 @@ func (f *Figures) Run(ctx context.Context) error {
 	if err := f.check(); err != nil {
 		return err
 	}
+	// The end cancels no write: storage could still get that, and replace by it what was written last.
+	writing := context.WithoutCancel(ctx)
 	for ctx.Err() == nil {
 		f.awaitFlush(ctx)
 		if ctx.Err() == nil {
-			f.flush(ctx)
+			f.flush(writing)
 		}
 	}
 	f.assign(true)
-	f.flush(ctx)
+	f.flush(writing)
 	return nil
 }
 
@@ -132,10 +134,9 @@ func (f *Figures) check() error {
 }
 
 // flush writes the changed figures, one row for each run, and removes figures from memory that have not changed for
-// long. Failed writes are repeated later. The end of ctx cancels none: storage could still get a write that was
-// canceled, and replace by it what was written last.
+// long. Failed writes are repeated later.
 func (f *Figures) flush(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
+	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
 	f.assign(false)
 	f.logRuns(ctx)
