@@ -262,17 +262,24 @@ func (r *receiver) incidents() (all []string) {
 	return all
 }
 
+// giveUp has transitions given up for the target ops, which answers again afterwards, and returns their IDs.
+func (f *fixture) giveUp(n *notify.Notifier, rec *receiver, all ...schema.Transition) (ids []string) {
+	f.t.Helper()
+	rec.refuse = func(*http.Request, cloudEvent) int { return 503 }
+	ids = f.happen(n, "ops", all...)
+	for len(f.rows("ops")) > 0 {
+		deliver(f.t, n, "ops")
+		f.advance(12 * time.Hour)
+	}
+	rec.refuse = nil
+	return ids
+}
+
 // TestRedriveDeliversAnOpeningBeforeItsClosing: of an incident that has opened again often enough for another digit.
 func TestRedriveDeliversAnOpeningBeforeItsClosing(t *testing.T) {
 	f, rec := newFixture(t), newReceiver(t)
 	n := f.notifier(f.client, f.hook(rec.server.URL))
-	rec.refuse = func(*http.Request, cloudEvent) int { return 503 }
-	ids := f.happen(n, "ops", f.transition("pump-1", 9), f.transition("pump-1", 10))
-	for len(f.rows("ops")) > 0 {
-		deliver(t, n, "ops")
-		f.advance(12 * time.Hour)
-	}
-	rec.refuse = nil
+	ids := f.giveUp(n, rec, f.transition("pump-1", 9), f.transition("pump-1", 10))
 	if back := must.Have(n.Redrive(t.Context(), "ops"))(t); back != 2 {
 		t.Errorf("%d put back", back)
 	}
@@ -286,13 +293,7 @@ func TestRedriveDeliversAnOpeningBeforeItsClosing(t *testing.T) {
 func TestRedriveOfARenamedPipeline(t *testing.T) {
 	f, rec := newFixture(t), newReceiver(t)
 	n := f.notifier(f.client, f.hook(rec.server.URL))
-	rec.refuse = func(*http.Request, cloudEvent) int { return 503 }
-	ids := f.happen(n, "ops", f.transition("pump-1", 1))
-	for len(f.rows("ops")) > 0 {
-		deliver(t, n, "ops")
-		f.advance(12 * time.Hour)
-	}
-	rec.refuse = nil
+	ids := f.giveUp(n, rec, f.transition("pump-1", 1))
 	n.Pipeline = "renamed"
 	if back := must.Have(n.Redrive(t.Context(), "ops"))(t); back != 1 {
 		t.Errorf("%d put back", back)
@@ -307,13 +308,7 @@ func TestRedriveOfARenamedPipeline(t *testing.T) {
 func TestRedrivePutsBackWhatItCanRead(t *testing.T) {
 	f, rec := newFixture(t), newReceiver(t)
 	n := f.notifier(f.client, f.hook(rec.server.URL))
-	rec.refuse = func(*http.Request, cloudEvent) int { return 503 }
-	ids := f.happen(n, "ops", f.transition("pump-1", 1), f.transition("pump-2", 1))
-	for len(f.rows("ops")) > 0 {
-		deliver(t, n, "ops")
-		f.advance(12 * time.Hour)
-	}
-	rec.refuse = nil
+	ids := f.giveUp(n, rec, f.transition("pump-1", 1), f.transition("pump-2", 1))
 	waiting := f.client.Table(f.names.Deliveries())
 	for _, e := range f.all(waiting.Name)[:1] {
 		e.Set("Found", tables.String("yesterday"))
