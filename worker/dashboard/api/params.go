@@ -41,6 +41,9 @@ func Parse[Q any](query string) (q Q, err error) {
 }
 
 func parse(values url.Values, into reflect.Value) error {
+	if len(values) == 0 {
+		return nil
+	}
 	all, parse := paramsOf(into.Type()), parsers()
 	for name, texts := range values {
 		at := slices.IndexFunc(all, func(p param) bool { return p.name == name })

@@ -5,7 +5,6 @@ import (
 	"html/template"
 	"math"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +25,7 @@ func functions(s *static) template.FuncMap {
 		"value": value, "count": count, "seconds": seconds, "ago": ago, "when": when, "dollars": dollars, "size": size,
 		"percent": percent, "abs": math.Abs,
 		"place": place, "near": near, "windowMillis": windowMillis, "windowText": windowText, "state": stateClass,
+		"mark": mark, "chip": chip, "severe": severe, "severeChip": severeChip,
 		"number": number, "plural": plural, "short": short, "breaking": breaking,
 		"capital": capital, "unit": unitOf,
 		"statesChart": statesChart, "stateKeys": stateKeys, "local": local, "seriesChart": seriesChart,
@@ -219,22 +219,6 @@ func nearAmong(filter url.Values, lat, lon *float64) string {
 	const around = 0.02
 	box := boxText(model.Box{*lon - around, *lat - around, *lon + around, *lat + around})
 	return address("/", filter, "bbox", box, "zoom", "14") + fmt.Sprintf("#14/%.5f/%.5f", *lat, *lon)
-}
-
-func stateClass(s any) model.State {
-	switch s := model.State(fmt.Sprint(s)); s {
-	case model.Unheard, model.Silent, model.Held, model.Revoked:
-		return s
-	}
-	return model.OK
-}
-
-// severityClass returns a severity that the styles know.
-func severityClass(s any) string {
-	if text := fmt.Sprint(s); slices.Contains(model.Severities(), text) {
-		return text
-	}
-	return "info"
 }
 
 func states() []model.State {
