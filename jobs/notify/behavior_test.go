@@ -76,6 +76,30 @@ func TestOpenIncidentsAreRepeatedUntilSomebodyAcknowledges(t *testing.T) {
 	}
 }
 
+// TestNothingIsRepeatedOnceRepeatIsRemoved: not even what waits for its next repetition, at once or later.
+func TestNothingIsRepeatedOnceRepeatIsRemoved(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	target := f.hook(rec.server.URL)
+	target.Repeat = 24 * time.Hour
+	n := f.notifier(f.client, target)
+	ids := f.happen(n, "ops", f.transition("pump-1", 1))
+	deliver(t, n, "ops")
+	n.Targets[0].Repeat = 0
+	ids = append(ids, f.happen(n, "ops", f.transition("pump-2", 1))...)
+	for range 2 {
+		deliver(t, n, "ops")
+		f.advance(24 * time.Hour)
+	}
+	if got := rec.ids(); !slices.Equal(got, ids) || len(f.rows("ops")) > 0 {
+		t.Errorf("arrived: %q; want %q; %d rows are left", got, ids, len(f.rows("ops")))
+	}
+	ids = append(ids, f.happen(n, "ops", f.transition("pump-1", 2))...)
+	deliver(t, n, "ops")
+	if got := rec.ids(); !slices.Equal(got, ids) {
+		t.Errorf("after the closing: %q; want %q", got, ids)
+	}
+}
+
 func TestClosingGoesOnlyToThoseWhoKnowTheOpening(t *testing.T) {
 	f, rec := newFixture(t), newReceiver(t)
 	n := f.notifier(f.client, f.hook(rec.server.URL))

@@ -54,7 +54,7 @@ func (j *job) isReady(ctx context.Context, d schema.Delivery, before []schema.De
 		j.advance(ctx, []schema.Delivery{d}, r.Outcome == schema.Delivered, r.At)
 		return false, nil
 	}
-	if d.Repeat > 0 && (b.closed(d.Number) || b.acknowledged(d.Number)) {
+	if d.Repeat > 0 && (b.closed(d.Number) || b.acknowledged(d.Number) || j.target.repeat() == 0) {
 		j.advance(ctx, []schema.Delivery{d}, false, 0)
 		return false, nil
 	}
