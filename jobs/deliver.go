@@ -47,6 +47,12 @@ func (j job) putDeliveries(ctx context.Context, states []tables.Entity, now tabl
 			r.strange(e.PartitionKey+"/"+e.RowKey, err)
 			continue
 		}
+		if j.notifier().TurnedOn(s) { // nothing that happens at devices has said so
+			if _, err := j.notifier().Wake(ctx, s.Target); err != nil {
+				return err
+			}
+			s.Due = 0
+		}
 		if s.Waits(now) {
 			continue
 		}

@@ -54,10 +54,13 @@ func (f *watched) hooked() (pipeline func(policy.Transporter) *jobs.Pipeline, bo
 }
 
 // deliverJobs does a master job at storage's time, and the deliver jobs that it puts. It returns their number.
-func (f *watched) deliverJobs(p *jobs.Pipeline) (n int) {
+func (f *watched) deliverJobs(p *jobs.Pipeline) (n int) { return f.deliverJobsAt(p, watchedSince) }
+
+// deliverJobsAt is deliverJobs for the run of a slot.
+func (f *watched) deliverJobsAt(p *jobs.Pipeline, slot time.Time) (n int) {
 	f.t.Helper()
 	l := &jobstest.Line{}
-	jobstest.Do(f.t, p, jobs.Message{Kind: jobs.Master, Pipeline: p.Name, Run: tables.TicksOf(watchedSince)}, l)
+	jobstest.Do(f.t, p, jobs.Message{Kind: jobs.Master, Pipeline: p.Name, Run: tables.TicksOf(slot)}, l)
 	for {
 		m, delay, ok := l.Take()
 		if !ok {
@@ -248,5 +251,46 @@ func TestRenamedPipelineDeliversWhatWaits(t *testing.T) {
 	}
 	if len(waiting) == 0 {
 		t.Error("nothing waits")
+	}
+}
+
+// TestConfigurationTurnsATargetOn by another url, and ends what one is about that is removed. Nothing else happens that
+// would wake it.
+func TestConfigurationTurnsATargetOn(t *testing.T) {
+	w := newWatchedWorld(t)
+	next := watchedSince.Add(time.Minute) // slot of a run that does not look for deliveries that are left
+	gone := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusGone)
+	}))
+	t.Cleanup(gone.Close)
+	for name, change := range map[string]func(*notify.Notifier){
+		"another url": func(*notify.Notifier) {},
+		"removed":     func(n *notify.Notifier) { n.Targets = nil },
+	} {
+		f := newWatched(t, w)
+		pipeline, bodies := f.hooked()
+		off := pipeline(nil)
+		off.Notifier.Targets[0].Kind.(*notify.Webhook).URL = gone.URL
+		f.arrive(1)
+		f.clock.set(round(1).Add(time.Minute))
+		must.Succeed(t, f.Drain(t.Context(), off))
+		f.deliverJobs(off)
+		about := tables.Query{Range: tables.Partition(schema.OpenIncidents(schema.Itself))}
+		incidents := f.World.Connect(t, nil).Table(f.Names.Output("incidents"))
+		if open := jobstest.Rows(t, incidents, about); len(open) != 1 || f.deliverJobsAt(off, next) > 0 {
+			t.Fatalf("%s: before, %d incidents are about the target, or there are deliver jobs", name, len(open))
+		}
+		on := pipeline(nil)
+		change(on.Notifier)
+		f.deliverJobsAt(on, next)
+		if open := jobstest.Rows(t, incidents, about); len(open) > 0 {
+			t.Errorf("%s: %d incidents are about the target", name, len(open))
+		}
+		if got := len(bodies()); (got > 0) != (len(on.Notifier.Targets) > 0) {
+			t.Errorf("%s: %d messages have arrived", name, got)
+		}
+		if n := f.deliverJobsAt(on, next); n > 0 {
+			t.Errorf("%s: there are %d deliver jobs afterwards", name, n)
+		}
 	}
 }

@@ -22,6 +22,12 @@ const OffRule schema.Rule = "target-off"
 // off reports whether the target is turned off: where it sends to is what wanted nothing any more.
 func (j *job) off() bool { return j.state.Off != "" && j.state.Off == j.target.Kind.String() }
 
+// TurnedOn reports whether a target that was turned off sends elsewhere by now, or is no longer configured.
+func (n *Notifier) TurnedOn(s schema.TargetState) bool {
+	target, _ := n.Target(s.Target)
+	return s.Off != "" && s.Off != target.Kind.String()
+}
+
 // turn opens the incident of a target that an earlier job turned off. If the target is on again, it closes the incident
 // and has everything that waits tried at once.
 func (j *job) turn(ctx context.Context) error {
