@@ -88,7 +88,7 @@ type targetLine struct {
 	Kind    string     `json:"kind,omitempty" column:"kind"`
 	To      string     `json:"to,omitempty" column:"to"`       // not in status
 	Waiting int64      `json:"waiting" column:"waiting"`       // deliveries after the last job
-	Oldest  *time.Time `json:"oldest,omitempty"`               // when the oldest of them was found
+	Oldest  *time.Time `json:"oldest,omitempty"`               // when the oldest of them that is not muted was found
 	Sent    int64      `json:"sent" column:"sent"`             // deliveries that arrived
 	Failed  int64      `json:"failed" column:"failed"`         // messages that did not, each time
 	GivenUp int64      `json:"givenUp" column:"given up"`      // deliveries

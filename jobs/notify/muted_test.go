@@ -38,6 +38,34 @@ func TestMutedIncidentsAreNotDelivered(t *testing.T) {
 	}
 }
 
+// TestWhatIsMutedIsNotLate: an alert about targets that are not told for long would be about what nobody is to be told.
+func TestWhatIsMutedIsNotLate(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	rec.refuse = func(*http.Request, cloudEvent) int { return 503 }
+	n := f.notifier(f.client, f.hook(rec.server.URL))
+	m := schema.Mute{ID: "m", Device: "pump-*", From: tables.TicksOf(start),
+		Until: tables.TicksOf(start.Add(8 * time.Hour))}
+	must.Have(f.client.Table(f.names.Output("incidents")).Do(t.Context(), tables.Insert(must.Have(m.Entity())(t))))(t)
+	f.happen(n, "ops", f.transition("pump-1", 1))
+	f.advance(time.Hour)
+	deliver(t, n, "ops")
+	if s := f.state("ops"); s.Waiting != 1 || s.Oldest != 0 {
+		t.Errorf("%d wait, the oldest since %v, although it is muted", s.Waiting, s.Oldest.Time())
+	}
+	since := tables.TicksOf(f.now())
+	f.happen(n, "ops", f.transition("oven-2", 1))
+	f.advance(time.Hour)
+	deliver(t, n, "ops")
+	if s := f.state("ops"); s.Waiting != 2 || s.Oldest != since {
+		t.Errorf("%d wait, the oldest since %v; one waits since %v", s.Waiting, s.Oldest.Time(), since.Time())
+	}
+	f.advance(8 * time.Hour)
+	deliver(t, n, "ops")
+	if s := f.state("ops"); s.Waiting != 2 || s.Oldest != tables.TicksOf(start) {
+		t.Errorf("after the mute %d wait, the oldest since %v", s.Waiting, s.Oldest.Time())
+	}
+}
+
 // TestClosingReachesThoseWhoKnowTheOpeningWhateverIsMuted: an incident that closes under a mute opens and closes again
 // before the mute ends.
 func TestClosingReachesThoseWhoKnowTheOpeningWhateverIsMuted(t *testing.T) {

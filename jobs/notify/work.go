@@ -112,8 +112,8 @@ func (t *Target) query(from tables.Continuation) tables.Query {
 	return tables.Query{Range: tables.Range{Partitions: schema.DeliveriesTo(t.Name)}, From: from}
 }
 
-// list reads what the target is still to be told, and counts it. It keeps what is due of the first part, and returns
-// the page with which the rest begins.
+// list reads what the target is still to be told, and counts it; what is muted is not late, however old it is. It keeps
+// what is due of the first part, and returns the page with which the rest begins.
 func (j *job) list(ctx context.Context) (rest tables.Continuation, err error) {
 	j.all = map[[2]string]schema.Delivery{}
 	var at tables.Continuation
@@ -128,7 +128,11 @@ func (j *job) list(ctx context.Context) (rest tables.Continuation, err error) {
 			d, is := j.decoded(e)
 			if is && d.Repeat == 0 {
 				j.waiting++
-				if j.oldest == 0 || d.Found < j.oldest {
+				until, _, err := j.mutes.muted(ctx, d, j.now)
+				if err != nil {
+					return rest, err
+				}
+				if until <= j.now && (j.oldest == 0 || d.Found < j.oldest) {
 					j.oldest = d.Found
 				}
 			}

@@ -20,7 +20,7 @@ func targetFigures(s schema.TargetState, now time.Time) []figure {
 		{"failures_total", "Messages that did not arrive, each time.", counter, float64(s.Failed)},
 		{"given_up_total", "Notifications that were given up.", counter, float64(s.GivenUp)},
 		{"waiting", "Notifications that waited after the last job, without repetitions.", gauge, float64(s.Waiting)},
-		{"oldest_seconds", "Age of the oldest notification that waits, or 0.", gauge, oldest},
+		{"oldest_seconds", "Age of the oldest notification that waits and is not muted, or 0.", gauge, oldest},
 	}
 }
 
