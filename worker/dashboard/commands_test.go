@@ -2,6 +2,8 @@ package dashboard
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -10,12 +12,16 @@ import (
 	"time"
 
 	"furrow/sas"
+	"furrow/sas/access"
 	"furrow/tables"
+	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/commands"
 	"furrow/tables/schema"
 	"furrow/worker/answers"
 	"furrow/worker/dashboard/api"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
 // tells makes a request of the API with a token.
@@ -32,6 +38,22 @@ func (g *guarded) tells(method, target, token, body string, headers ...string) *
 	w := httptest.NewRecorder()
 	g.ServeHTTP(w, r)
 	return w
+}
+
+// withoutOutcomes has the activity log take that an act begins, and never its outcome.
+func (g *guarded) withoutOutcomes(t *testing.T) {
+	t.Helper()
+	begun := map[string]bool{}
+	client := must.Have(tables.Connect(tables.Config{Account: g.Account, Retry: policy.RetryOptions{MaxRetries: -1},
+		Transport: faults.Func(func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodPut && begun[r.URL.Path] {
+				return nil, errors.New("there is no answer")
+			}
+			answer, err := http.DefaultClient.Do(r)
+			begun[r.URL.Path] = err == nil && answer.StatusCode == http.StatusNoContent
+			return answer, err
+		})}))(t)
+	*g.c.Acts[0].Log = access.NewLog(client, g.Names)
 }
 
 // withCommands gives devices the enrollment plant1, with commands. There is plant2, without.
@@ -54,6 +76,30 @@ func (g *guarded) enroll(t *testing.T, id schema.DeviceID, in schema.EnrollmentI
 		d.Enrollment = in
 		return nil
 	}))(t)
+}
+
+// TestActWithoutAnOutcomeInTheLogIsAnswered: a program that is told to try again would send the command twice.
+func TestActWithoutAnOutcomeInTheLogIsAnswered(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t, 2, Config{Loopback: true})
+	g.withCommands(t, "d0000")
+	g.withoutOutcomes(t)
+	operator := g.add(t, "olga", schema.Operator, "contoso")
+	const at = "/v1/devices/d0000/"
+	sent := decode[answers.Command](t, g.tells("POST", at+"commands", operator, `{"body":1}`))
+	set := decode[answers.Command](t, g.tells("PUT", at+"desired", operator, `{"limit":180}`))
+	if sent.State != schema.CommandQueued || sent.Who != "olga" || fmt.Sprint(set.Body) != "map[limit:180]" {
+		t.Errorf("sent: %+v; set: %+v", sent, set)
+	}
+	canceled := decode[answers.Command](t, g.tells("DELETE", at+"commands/"+sent.ID, operator, ""))
+	if canceled.State != schema.CommandCanceled {
+		t.Errorf("canceled: %+v", canceled)
+	}
+	for _, a := range g.logged(t) {
+		if a.Outcome != "" {
+			t.Errorf("the log has the outcome of %+v", a)
+		}
+	}
 }
 
 // TestOperatorsOfTheTenantSendCommands: nobody else does, and nobody else's device is told from an unknown one.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"furrow/sas/access"
 	"furrow/tables"
 	"furrow/tables/commands"
 	"furrow/tables/schema"
@@ -170,7 +171,7 @@ func (a *API) actedOn(w http.ResponseWriter, r *http.Request, c commands.Command
 	if errors.Is(err, tables.ErrNotFound) {
 		return NewProblem(NotFound, "Command not found", "The device has no such command.")
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, access.ErrNoOutcome) {
 		return err
 	}
 	return writeJSON(w, r, answers.CommandOf(c, tables.TicksOf(time.Now())))
