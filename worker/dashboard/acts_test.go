@@ -129,6 +129,29 @@ func TestSecondOperatorLearnsWhatTheFirstDid(t *testing.T) {
 	}
 }
 
+// TestMutePageShowsWhatOthersHaveMuted: whoever mutes an incident sees what of it is muted already, and nothing else.
+func TestMutePageShowsWhatOthersHaveMuted(t *testing.T) {
+	t.Parallel()
+	a := newAlarmed(t)
+	alice := a.signIn(t, a.add(t, "alice", schema.Operator, ""))
+	bob := a.signIn(t, a.add(t, "bob", schema.Operator, ""))
+	alice.acts(t, "/incidents/"+a.silent.ID.String()+"/mute", "how", "both", "for", "1h")
+	at := "/incidents/" + a.hot.ID.String() + "/mute"
+	if page := bob.get(at).Body.String(); strings.Contains(page, "alice") {
+		t.Errorf("a mute of another device and rule is on the page: %s", page)
+	}
+	for _, how := range []string{"both", "device", "rule"} {
+		alice.acts(t, at, "how", how, "for", "1h")
+	}
+	page := bob.get(at).Body.String()
+	for _, want := range []string{"tenant contoso, rule hot, device d0000", "tenant contoso, device d0000",
+		"tenant contoso, rule hot<"} {
+		if !strings.Contains(page, "mute add "+want) {
+			t.Errorf("%q is missing on the page: %s", want, page)
+		}
+	}
+}
+
 func TestRestoredDevicesGetTokensAgain(t *testing.T) {
 	g := newGuarded(t, 2, Config{Loopback: true})
 	g.run(t, 2)

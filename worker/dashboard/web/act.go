@@ -56,11 +56,12 @@ const OnceField = "once"
 
 // A prepared act knows what it is about.
 type prepared struct {
-	page  ActPage
-	names []string   // of acts in the log that are like it
-	about schema.Act // their device and tenant, or their detail
-	plan  func(context.Context, *ActPage) error
-	do    func(context.Context, url.Values) (did []string, err error)
+	page    ActPage
+	names   []string   // of acts in the log that are like it
+	about   schema.Act // their device and tenant
+	details []string   // theirs, where they are about no device
+	plan    func(context.Context, *ActPage) error
+	do      func(context.Context, url.Values) (did []string, err error)
 }
 
 // act returns the routes of an act of operators, which has a page of its own: GET says what will happen, and POST does
@@ -192,7 +193,7 @@ func (s *acting) recent(ctx context.Context, one prepared) (acts []schema.Act) {
 			return acts
 		}
 		if slices.Contains(one.names, a.What) && a.Device == one.about.Device &&
-			(a.Device != "" || a.Detail == one.about.Detail) {
+			(a.Device != "" || slices.Contains(one.details, a.Detail)) {
 			a.Outcome = api.OutcomeFor(api.PersonOf(ctx), a)
 			acts = append(acts, a)
 		}

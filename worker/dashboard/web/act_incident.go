@@ -74,6 +74,11 @@ func muteTimes() []string { return []string{"1h", "8h", "1d", "7d"} }
 func (s *acting) mute(r *http.Request, _ api.None) (prepared, error) {
 	one, i, err := s.aboutIncident(r, "Mute", admin.MuteAct)
 	one.about.Device = "" // a mute is in the log with what it matches
+	for _, how := range []string{"both", "device", "rule", "site"} {
+		if m, is := muteFor(i, how); is {
+			one.details = append(one.details, m.Matches())
+		}
+	}
 	one.plan = func(_ context.Context, page *ActPage) error {
 		page.Will = []string{"Nobody is notified of these incidents. They open and close as ever, and are shown as muted.",
 			"It ends by itself; furrow mute remove ends it before."}
@@ -114,10 +119,10 @@ func (s *acting) doMute(ctx context.Context, i query.Incident, m schema.Mute) (m
 	return muted, err
 }
 
-// muteOf returns the mute that a form asks for.
-func muteOf(i query.Incident, form url.Values) (m schema.Mute, err error) {
-	m = schema.Mute{Tenant: i.Home.Tenant, Text: form.Get("text")}
-	switch form.Get(howField) {
+// muteFor returns what a choice mutes, if the incident has it.
+func muteFor(i query.Incident, how string) (m schema.Mute, is bool) {
+	m.Tenant = i.Home.Tenant
+	switch how {
 	case "both":
 		m.Rule, m.Device = i.ID.Rule, string(i.ID.Device)
 	case "device":
@@ -126,14 +131,19 @@ func muteOf(i query.Incident, form url.Values) (m schema.Mute, err error) {
 		m.Rule = i.ID.Rule
 	case "site":
 		m.Site = i.Site
-	default:
-		return m, api.NewProblem(api.BadRequest, "Invalid request", "Choose what to mute.")
 	}
+	return m, m.Rule != "" || m.Device != "" || m.Site != ""
+}
+
+// muteOf returns the mute that a form asks for.
+func muteOf(i query.Incident, form url.Values) (schema.Mute, error) {
+	m, is := muteFor(i, form.Get(howField))
 	length, err := schema.ParseDuration(form.Get("for"))
-	if err != nil || !slices.Contains(muteTimes(), form.Get("for")) || m.Site == "" && form.Get(howField) == "site" {
+	if !is || err != nil || !slices.Contains(muteTimes(), form.Get("for")) {
 		return m, api.NewProblem(api.BadRequest, "Invalid request", "Choose how long to mute, and what.")
 	}
 	now := time.Now()
+	m.Text = form.Get("text")
 	m.From, m.Until = tables.TicksOf(now), tables.TicksOf(now.Add(length))
 	return m, nil
 }

@@ -124,7 +124,7 @@ func (s *acting) redrive(r *http.Request, params ofStorage) (one prepared, err e
 		return one, api.NewProblem(api.NotFound, "Pipeline not found", "The configuration has no such pipeline.")
 	}
 	p := pipelines[i]
-	one = prepared{names: []string{admin.RedriveAct}, about: schema.Act{Detail: "pipeline " + string(p.Name)},
+	one = prepared{names: []string{admin.RedriveAct}, details: []string{"pipeline " + string(p.Name)},
 		page: ActPage{Title: "Redrive poison messages of " + string(p.Name), Button: "Redrive",
 			Back: "/pipelines#" + url.PathEscape(string(p.Name)), BackName: string(p.Name)}}
 	one.plan = func(ctx context.Context, page *ActPage) error { return planRedrive(ctx, page, p) }
