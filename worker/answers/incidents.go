@@ -62,9 +62,10 @@ type Transition struct {
 
 // An IncidentTold is what became of the notification of one target.
 type IncidentTold struct {
-	What     string    `json:"what" enum:"opened reopened closed"` // that it was told
-	Target   string    `json:"target"`                             // its name in the configuration
-	Outcome  string    `json:"outcome"`                            // sent, failed (it is tried again), given up or muted
+	// that it was told
+	What     string    `json:"what" enum:"opened reopened announced closed"`
+	Target   string    `json:"target"`  // its name in the configuration
+	Outcome  string    `json:"outcome"` // sent, failed (it is tried again), given up or muted
 	At       time.Time `json:"at"`
 	Attempts int       `json:"attempts"`
 	Repeat   int       `json:"repeat,omitempty"` // which repetition it was
