@@ -132,11 +132,11 @@ func both(c chart.Chart, height int) template.HTML {
 
 // windowText describes the windows of a series, and how many of them a point of the chart merges.
 func windowText(s *model.Series) string {
-	long := map[string]string{"1m": "a minute", "1h": "an hour", "1d": "a day"}[s.Window]
+	long := cmp.Or(map[string]string{"1m": "a minute", "1h": "an hour", "1d": "a day"}[s.Window], s.Window)
 	if by := (len(s.Points) + chartPoints - 1) / chartPoints; by > 1 {
 		return fmt.Sprintf("%s, %d of them per point", long, by)
 	}
-	return cmp.Or(long, s.Window)
+	return long
 }
 
 func windowMillis(s *model.Series) int64 {

@@ -42,6 +42,16 @@ func TestThinnedSeriesKeepsPeaksCountAndMean(t *testing.T) {
 	}
 }
 
+func TestWindowsAreNamed(t *testing.T) {
+	for window, long := range map[string]string{"1h": "an hour", "15m": "15m"} {
+		for points, want := range map[int]string{chartPoints: long, chartPoints + 1: long + ", 2 of them per point"} {
+			if got := windowText(&model.Series{Window: window, Points: make([]model.Point, points)}); got != want {
+				t.Errorf("%d windows of %s are windows of %q; want %q", points, window, got, want)
+			}
+		}
+	}
+}
+
 func TestThinDropsInvalidNumbers(t *testing.T) {
 	nan, inf, one := math.NaN(), math.Inf(1), 1.0
 	s := &model.Series{Window: "raw", Points: []model.Point{{Time: at(0), Value: &nan}, {Time: at(1), Value: &inf},
