@@ -1,6 +1,7 @@
 package model
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,39 @@ import (
 	"furrow/worker/dashboard/model/modeltest"
 	"furrow/worker/query"
 )
+
+// TestStreamClosesAnIncidentWhenItHasClosed, and not when a filter no longer selects its device.
+func TestStreamClosesAnIncidentWhenItHasClosed(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Add(t, schema.Device{ID: "pump-7", Site: "north"})
+	s := over(t, f)
+	look(t, s)
+	live, _, err := s.Maps.Live(t.Context(), MapQuery{Filter: Filter{Site: "north"}})
+	must.Succeed(t, err)
+	live.NextIncidents()
+	one := f.Opens(t, "hot", "pump-7", time.Now().Add(-time.Hour), "critical")
+	for _, step := range []struct {
+		site schema.Site
+		want string
+	}{{"north", "opened open"}, {"south", ""}, {"north", ""}, {"south", "closed closed"}} {
+		d := f.Devices[0]
+		d.Site = step.site
+		f.Write(t, f.Names.Devices(), must.Have(d.Entity())(t))
+		if step.want == "closed closed" {
+			f.Closes(t, one, time.Now())
+		}
+		must.Succeed(t, s.Accounts.all[0].poller.allRecords(t.Context()))
+		s.Incidents.Forget(query.Incident{Transition: one})
+		look(t, s)
+		var told []string
+		for _, c := range live.NextIncidents() {
+			told = append(told, c.What+" "+c.Incident.State)
+		}
+		if got := strings.Join(told, ", "); got != step.want {
+			t.Errorf("when the device is at %s, the stream says %q; want %q", step.site, got, step.want)
+		}
+	}
+}
 
 // TestClosedIncidentsOfAMovedDeviceAreFoundByIt in the tenant that they are of.
 func TestClosedIncidentsOfAMovedDeviceAreFoundByIt(t *testing.T) {

@@ -146,6 +146,14 @@ func (l *Live) NextIncidents() (all []IncidentChange) {
 			all = append(all, IncidentChange{"changed", now.incident})
 		}
 	}
+	others, _ := l.maps.incidents.open.ofTenant(l.query.Tenant)
+	for i := range others {
+		id := others[i].ID.String()
+		was, told := before[id]
+		if _, still := l.incidents[id]; told && !still { // it is open, and the filter no longer selects its device
+			l.incidents[id] = was
+		}
+	}
 	for id, was := range before {
 		if _, still := l.incidents[id]; still || more {
 			continue
