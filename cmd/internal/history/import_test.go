@@ -261,6 +261,27 @@ func TestAReadingWithOneDoubtfulSensorIsOneReading(t *testing.T) {
 	}
 }
 
+// TestAFileThatContradictsItselfIsImported: it is two answers of Furrow in one, and the first has fewer sensors.
+func TestAFileThatContradictsItselfIsImported(t *testing.T) {
+	const key, next = "0638975520000554330-sg2n4ttqfcqvhurt", "0638975520600554330-ozdppjynfyysr66f"
+	f := newFixture(t)
+	var clashes []Conflict
+	sum, wrong, err := f.run("device,time,sensor,value,row\n"+
+		"d1,2025-11-01T00:00:00.055433Z,hum,60,"+key+"\n"+
+		"d1,2025-11-01T00:00:00.055433Z,hum,60,"+key+"\n"+
+		"d1,2025-11-01T00:00:00.055433Z,temp,21,"+key+"\n"+
+		"d1,2025-11-01T00:01:00.055433Z,temp,22,"+next+"\n", nil, func(i *Import) {
+		i.Conflict = func(c Conflict) { clashes = append(clashes, c) }
+	})
+	rows, _ := f.stored()
+	if err != nil || len(wrong) > 0 || len(rows) != 2 || sum.Rows != 3 || sum.Written != 2 || sum.Clashes != 1 {
+		t.Errorf("%+v, %v, %v; stored are %q", sum, wrong, err, rows)
+	}
+	if len(clashes) != 1 || clashes[0].Line != 3 || clashes[0].Row != key || clashes[0].File["temp"] != "21" {
+		t.Errorf("conflicts: %+v", clashes)
+	}
+}
+
 func TestDryRunChangesNothing(t *testing.T) {
 	f := newFixture(t)
 	dry := func(i *Import) { i.DryRun = true }
