@@ -20,6 +20,7 @@ type Newest struct {
 	Last   tables.Ticks   // of its newest reading; zero: unknown, because some sensors alone were asked for
 	Every  time.Duration  // stated interval of the device; zero: none, or unknown
 	Model  *Model         // of the device; nil: unknown
+	Part   int            // which of its rows has these values, from 1; zero: they are all that it has
 }
 
 // Latest yields the newest values of the scope's devices, by tenant, month and device.
@@ -29,6 +30,7 @@ func (f Outputs) Latest(ctx context.Context, q Question) iter.Seq2[Newest, error
 		all := decoded(r.table, schema.Joined(rows, schema.LatestOutput), outputs(schema.ParseLatestRow, q.decoding().newest))
 		return selected(all, func(n *Newest) (keep bool, err error) {
 			n.Model, keep, err = s.selects(ctx, n.Device, n.Row)
+			n.Part = 0
 			n.Values = slices.DeleteFunc(n.Values, func(v latest.Value) bool { return !q.wants(v.Sensor) })
 			return keep && (len(n.Values) > 0 || n.Heard > 0), err
 		})
@@ -39,7 +41,7 @@ func (f Outputs) Latest(ctx context.Context, q Question) iter.Seq2[Newest, error
 
 func (q Question) newest(row schema.LatestRow, e tables.Entity, report report) (Newest, bool) {
 	n := Newest{Device: row.Device, Heard: tables.Ticks(e.Get(fold.HeardProperty).Int()),
-		Values: parsedSensors(q, e, report, latest.ParseValue)}
+		Values: parsedSensors(q, e, report, latest.ParseValue), Part: max(1, row.Part)}
 	if len(q.Sensors) == 0 {
 		n.Last = n.newest()
 	}
@@ -105,7 +107,8 @@ func (q Question) tenantPartitions(
 
 // ChangedLatest calls take with each page of the rows of a partition that storage has written since
 // a time, or of all rows if it is zero. It returns the number of pages, and the service's time when
-// it read the first one. A device with many sensors has several rows. Unreadable rows are left out.
+// it read the first one. A device with many sensors has several rows. Unreadable rows are left out, and
+// those that were emptied are not.
 func (f Outputs) ChangedLatest(
 	ctx context.Context, p schema.LatestPartition, since tables.Ticks, take func([]Newest),
 ) (at time.Time, pages int, err error) {
@@ -121,7 +124,10 @@ func changed[R any](
 		query.Filter = "Timestamp ge datetime'" + since.Time().Format("2006-01-02T15:04:05.0000000Z") + "'"
 	}
 	ignore := func(string, error) {}
-	decode := outputs(schema.ParseLatestRow, newest)
+	decode := outputs(schema.ParseLatestRow, func(row schema.LatestRow, e tables.Entity, report report) (R, bool) {
+		n, _ := newest(row, e, report)
+		return n, true
+	})
 	for page, err := range t.Rows(ctx, query) {
 		if tables.Absent(err) {
 			break
@@ -134,7 +140,7 @@ func changed[R any](
 		}
 		all := make([]R, 0, len(page.Rows))
 		for _, e := range page.Rows {
-			if n, wanted := decode(e, ignore); wanted {
+			if n, readable := decode(e, ignore); readable {
 				all = append(all, n)
 			}
 		}

@@ -17,6 +17,7 @@ type NewestRates struct {
 	Device schema.DeviceID
 	Values []Rate
 	Model  *Model // of the device; nil: unknown
+	Part   int    // as of Newest
 }
 
 // A Rate is that of one sensor.
@@ -49,6 +50,7 @@ func (f Outputs) NewestRates(ctx context.Context, q Question) iter.Seq2[NewestRa
 		all := decoded(r.table, schema.Joined(rows, schema.LatestOutput), outputs(schema.ParseLatestRow, q.newestRates))
 		return selected(all, func(n *NewestRates) (keep bool, err error) {
 			n.Model, keep, err = s.selects(ctx, n.Device, nil)
+			n.Part = 0
 			return keep, err
 		})
 	}
@@ -64,7 +66,7 @@ func (f Outputs) ChangedRates(
 }
 
 func (q Question) newestRates(row schema.LatestRow, e tables.Entity, report report) (n NewestRates, wanted bool) {
-	n.Device = row.Device
+	n.Device, n.Part = row.Device, max(1, row.Part)
 	n.Values = parsedSensors(q, e, report, func(sensor, text string) (Rate, error) {
 		l, err := rate.ParseLatest(text)
 		return Rate{sensor, l}, err

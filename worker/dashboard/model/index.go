@@ -74,6 +74,7 @@ type value struct {
 	time   uint32  // Unix time
 	sensor uint16
 	flags  uint8
+	part   uint8 // the row of storage that has it; 0: unknown
 }
 
 // Flags of a value.
@@ -201,12 +202,15 @@ func (x *index) newest(in uint16, p schema.LatestPartition, all []query.Newest) 
 	defer x.mu.Unlock()
 	changed := false
 	for _, n := range all {
+		if _, known := x.at[string(n.Device)]; !known && len(n.Values) == 0 && n.Heard == 0 {
+			continue // nothing is left of it
+		}
 		d := &x.devices[x.device(string(n.Device), p.Tenant, monthIn{in, p.Month})]
 		if x.tenants.text(d.tenant) != string(p.Tenant) || x.in(d) != in || d.flags&hasLeft != 0 {
 			continue // it has moved from there, or to there, or is shown from another account, or has left
 		}
 		was := d.newest
-		changed = x.values(d, n.Values) || changed
+		changed = x.values(d, &n) || changed
 		if n.Heard > 0 && unix(n.Heard) > d.newest {
 			d.newest, changed = unix(n.Heard), true
 		}
@@ -219,13 +223,23 @@ func (x *index) newest(in uint16, p schema.LatestPartition, all []query.Newest) 
 	}
 }
 
-func (x *index) values(d *device, all []latest.Value) (changed bool) {
+func (x *index) values(d *device, n *query.Newest) (changed bool) {
+	all, had := n.Values, len(d.values)
+	if n.Part > 0 { // what this row had, and has no longer, is no sensor of the device any more
+		d.values = slices.DeleteFunc(d.values, func(v value) bool {
+			_, has := slices.BinarySearchFunc(all, x.sensors.all[v.sensor], func(v latest.Value, name string) int {
+				return strings.Compare(v.Sensor, name)
+			})
+			return int(v.part) == n.Part && !has
+		})
+		changed = len(d.values) < had
+	}
 	for _, v := range all {
 		sensor, ok := x.sensors.numberOf(v.Sensor, maxSensors)
 		if !ok {
 			continue
 		}
-		new := value{number: v.Number, time: unix(v.At), sensor: uint16(sensor)}
+		new := value{number: v.Number, time: unix(v.At), sensor: uint16(sensor), part: uint8(n.Part)}
 		if v.Is == fold.State {
 			text, ok := x.texts.numberOf(v.State, maxTexts)
 			if !ok {
@@ -238,6 +252,9 @@ func (x *index) values(d *device, all []latest.Value) (changed bool) {
 		}
 		d.newest = max(d.newest, new.time)
 		at := d.value(new.sensor)
+		if n.Part == 0 && at != nil {
+			new.part = at.part
+		}
 		switch {
 		case at != nil && *at == new:
 			continue

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,11 +28,14 @@ const perHour = "/h"
 // Rated returns the sensor whose rate has this name, and whether the name is one of a rate.
 func Rated(name string) (sensor string, is bool) { return strings.CutSuffix(name, perHour) }
 
+// ratePart is added to the number of a row of rates, which no row of newest values has then.
+const ratePart = 1 << 7
+
 // rateValues returns rates as values of sensors of their own: those over the span, and
 // to the reading before where there is none.
 func rateValues(rows []query.NewestRates) (all []query.Newest) {
 	for _, row := range rows {
-		n := query.Newest{Device: row.Device}
+		n := query.Newest{Device: row.Device, Part: ratePart + row.Part}
 		for _, r := range row.Values {
 			v := fold.SensorValue{Sensor: r.Sensor + perHour, Is: fold.Number, Number: r.Step.PerHour}
 			if r.Span != nil {
@@ -39,6 +43,7 @@ func rateValues(rows []query.NewestRates) (all []query.Newest) {
 			}
 			n.Values = append(n.Values, latest.Value{At: r.At, SensorValue: v})
 		}
+		slices.SortFunc(n.Values, func(a, b latest.Value) int { return strings.Compare(a.Sensor, b.Sensor) }) // a-b/h, a/h
 		all = append(all, n)
 	}
 	return all

@@ -2,6 +2,7 @@ package model
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"furrow/tables/schema"
 	"furrow/worker/answers"
 	"furrow/worker/dashboard/model/modeltest"
+	"furrow/worker/query"
 )
 
 // TestRatesAreShownLikeSensors: on the map, in the list of sensors and in charts, under
@@ -56,5 +58,16 @@ func TestRatesAreShownLikeSensors(t *testing.T) {
 	}
 	if _, err := s.Charts.Day(t.Context(), DayQuery{Tenant: "contoso", Sensor: name}); !errors.As(err, &wrong) {
 		t.Errorf("a tenant's day has a rate: %v", err)
+	}
+}
+
+func TestRatesAreInTheOrderOfTheirNames(t *testing.T) {
+	row := query.NewestRates{Device: "pump-7", Part: 1, Values: []query.Rate{{Sensor: "flow"}, {Sensor: "flow-2"}}}
+	var got []string
+	for _, v := range rateValues([]query.NewestRates{row})[0].Values {
+		got = append(got, v.Sensor)
+	}
+	if want := []string{"flow-2/h", "flow/h"}; !slices.Equal(got, want) {
+		t.Errorf("the rates are %q, want %q", got, want)
 	}
 }

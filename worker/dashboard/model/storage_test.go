@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,57 @@ func look(t *testing.T, s *Store) {
 	}
 	must.Succeed(t, s.Accounts.all[0].poller.poll(ctx))
 	s.Accounts.watch.ended(0, nil)
+}
+
+// TestSensorsThatADeviceNoLongerHasAreForgotten: a configuration has renamed them, or ignores them, and its newest
+// values were made again. A device of many sensors has several rows.
+func TestSensorsThatADeviceNoLongerHasAreForgotten(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Add(t, schema.Device{ID: "pump-7"}, schema.Device{ID: "pump-8"})
+	s := over(t, f)
+	now := time.Now().Add(-time.Minute)
+	f.Send(t, "pump-7", now, map[string]any{"temp": 21.0, "hum": 60.0})
+	f.Send(t, "pump-8", now, map[string]any{"temp": 20.0})
+	f.Fold(t)
+	look(t, s)
+	latest := f.Client.Table(f.Names.Output("latest"))
+	rewrite := func(row string, change func(*tables.Entity)) {
+		t.Helper()
+		e := must.Have(latest.Get(t.Context(), "contoso!2026-10", row))(t)
+		change(&e)
+		f.Write(t, latest.Name, e)
+		for _, part := range s.Accounts.all[0].poller.parts {
+			must.Have(s.Accounts.all[0].poller.readPart(t.Context(), part))(t)
+		}
+	}
+	wants := func(device string, want ...string) {
+		t.Helper()
+		if got := s.Accounts.index.sensorsOf(device); !slices.Equal(got, want) {
+			t.Errorf("%s has %q, want %q", device, got, want)
+		}
+	}
+	without := func(e *tables.Entity, sensor string) (was tables.Value) {
+		was = e.Get(sensor)
+		e.Properties = slices.DeleteFunc(e.Properties, func(p tables.Property) bool { return p.Name == sensor })
+		return was
+	}
+	wants("pump-7", "hum", "temp")
+	second := schema.LatestRow{Device: "pump-7", Part: 2}.String()
+	f.Write(t, latest.Name, tables.Entity{PartitionKey: "contoso!2026-10", RowKey: second})
+	var rpm tables.Value
+	rewrite("pump-7", func(e *tables.Entity) { // temp becomes temperature
+		rpm = without(e, "temp")
+		e.Set("temperature", rpm)
+	})
+	wants("pump-7", "hum", "temperature")
+	rewrite(second, func(e *tables.Entity) { e.Set("rpm", rpm) })
+	rewrite("pump-7", func(e *tables.Entity) { without(e, "hum") })
+	wants("pump-7", "rpm", "temperature")
+	must.Have(s.Devices.Device(t.Context(), "pump-7"))(t) // reads all rows together
+	rewrite(second, func(e *tables.Entity) { without(e, "rpm") })
+	wants("pump-7", "temperature")
+	rewrite("pump-8", func(e *tables.Entity) { without(e, "temp") })
+	wants("pump-8")
 }
 
 // TestHeartbeatsKeepADeviceFromSilence has a device whose last value is an hour old, and one that sends one sensor at a
