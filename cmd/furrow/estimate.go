@@ -103,7 +103,8 @@ func estimateText(e estimate.Estimate) string {
 		fmt.Fprintf(w, "%s\t%s\t%.2f\t\n", kind, grouped(int64(e.Operations[kind])), c.ByKind[kind])
 	}
 	fmt.Fprintf(w, "writes of devices\t%s\t%.2f\t\ntokens\t\t%.2f\t\na month's storage\t\t%.2f\t\ntotal\t\t%.2f\t\n"+
-		"for a device\t\t%.4f\t\n", grouped(int64(e.Rows)), c.Writes, c.Tokens, c.Storage, c.Total, c.PerDevice)
+		"for a device\t\t%.4f\t\n", grouped(int64(e.Rows)/int64(e.AtOnce)), c.Writes, c.Tokens, c.Storage, c.Total,
+		c.PerDevice)
 	_ = w.Flush() // writes to memory
 	for _, a := range e.Advice {
 		fmt.Fprintf(&b, "$%s with %s.\n", dollars(a.Total), a.Change)

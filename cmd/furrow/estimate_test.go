@@ -44,3 +44,15 @@ func TestEstimateOfALargeFleetNamesItsLimits(t *testing.T) {
 		refused(t, anyFailure, want, line)
 	}
 }
+
+// TestEstimatedWritesAreRequests: the operations beside the dollars of devices' writes are those that are paid for, one
+// for all readings that go together.
+func TestEstimatedWritesAreRequests(t *testing.T) {
+	for atOnce, want := range map[string]string{"1": grouped(43_800_000), "10": grouped(4_380_000)} {
+		_, out, _ := furrow(t.Context(), "estimate", "--devices", "1000", "--at-once", atOnce)
+		line := regexp.MustCompile(`writes of devices +(\S+)`).FindStringSubmatch(out)
+		if line == nil || line[1] != want {
+			t.Errorf("with %s at once: %q, want %s in\n%s", atOnce, line, want, out)
+		}
+	}
+}
