@@ -73,6 +73,8 @@ type Pipeline struct {
 	Messages       float64            `json:"messages"`   // of device jobs, a run
 	Operations     map[string]float64 `json:"operations"` // a run, without audits and polling
 	Workers        int                `json:"workers"`
+
+	entities float64 // a run, in each partition of its tracking table
 }
 
 // A Cost is in US dollars.

@@ -18,7 +18,7 @@ type Limit struct {
 }
 
 func (e *Estimate) limits(f Fleet) {
-	requests, messages := float64(f.Devices)/f.sends().Seconds(), 0.0
+	requests, messages, entities := float64(f.Devices)/f.sends().Seconds(), 0.0, 0.0
 	for _, p := range e.Pipelines {
 		within := p.CadenceSeconds * limits.UseOfTime
 		for kind, n := range p.Operations {
@@ -26,7 +26,7 @@ func (e *Estimate) limits(f Fleet) {
 				requests += n / within
 			}
 		}
-		messages = max(messages, 2*p.Messages/within)
+		messages, entities = max(messages, 2*p.Messages/within), max(entities, p.entities/within)
 	}
 	for _, l := range []Limit{
 		{What: "requests of the account", Used: requests, Limit: limits.Account,
@@ -34,6 +34,8 @@ func (e *Estimate) limits(f Fleet) {
 				math.Ceil(requests/limits.Account/limits.Warn))},
 		{What: "entities of one device's partition", Used: float64(time.Second) / float64(f.Every), Limit: limits.Partition,
 			ToDo: "send several values in one reading"},
+		{What: "entities of one partition of a pipeline", Used: entities, Limit: limits.Partition,
+			ToDo: "raise the pipeline's cadence, or give enrollments more --shards"},
 		{What: "messages of one pipeline's queue", Used: messages, Limit: limits.Queue,
 			ToDo: "raise the pipeline's batch or its cadence"},
 	} {

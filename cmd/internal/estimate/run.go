@@ -120,6 +120,10 @@ func (s shape) saves(f Fleet, p config.Pipeline) float64 {
 	return s.months + math.Min(s.batches, math.Ceil(float64(f.Devices)/page))
 }
 
+// tracks returns how many rows of one partition of the tracking table a run reads and writes: that of each device, and
+// those of devices with new readings twice, as they are claimed and committed.
+func (s shape) tracks() float64 { return s.devices / float64(s.partitions) * (1 + 2*s.active) }
+
 // transactions returns how many a write takes for some devices together.
 func transactions(w write, devices float64) float64 {
 	return math.Max(math.Ceil(devices*float64(w.entities)/mostOperations),
@@ -160,7 +164,7 @@ func (e *Estimate) pipeline(f Fleet, p config.Pipeline, d day) {
 	within := limits.UseOfTime * p.Cadence.Seconds()
 	workers := max(1, int(math.Ceil(s.batches*batchTakes.Seconds()/worker.DefaultSize/within)))
 	e.Pipelines = append(e.Pipelines, Pipeline{Pipeline: p.Name, CadenceSeconds: p.Cadence.Seconds(), Messages: s.batches,
-		Operations: run, Workers: workers})
+		Operations: run, Workers: workers, entities: s.tracks()})
 	e.Workers = max(e.Workers, workers)
 	for kind, n := range run {
 		e.Operations[kind] += n * float64(price.Month) / float64(p.Cadence)
