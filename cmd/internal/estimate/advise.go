@@ -48,7 +48,7 @@ type change struct {
 // changes returns those that are left. A reading waits for others that are sent with it, and then for a run.
 func changes(f Fleet, c *config.Config, fresh time.Duration) (all []change) {
 	slowest := time.Duration(0)
-	for i, p := range c.Pipelines {
+	for i, p := range c.InFile() {
 		if p.Cadence > fresh {
 			continue // its outputs are not what has to be fresh
 		}

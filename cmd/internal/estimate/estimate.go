@@ -99,7 +99,7 @@ func Of(f Fleet, c *config.Config) (e Estimate, err error) {
 	e.Rows = float64(f.Devices) * float64(price.Month) / float64(f.Every)
 	_, row := f.reading(began())
 	bytes := e.Rows * float64(row.Size())
-	for _, p := range c.Pipelines {
+	for _, p := range c.InFile() {
 		d, err := f.day(p)
 		if err != nil {
 			return e, err
@@ -107,6 +107,12 @@ func Of(f Fleet, c *config.Config) (e Estimate, err error) {
 		e.pipeline(f, p, d)
 		bytes += float64(d.outputs) / float64(d.readings) * e.Rows
 		e.Without = append(e.Without, without(p)...)
+	}
+	if len(c.Retention) > 0 {
+		e.Without = append(e.Without, "retention")
+	}
+	if c.Verify != nil {
+		e.Without = append(e.Without, "verification of samples")
 	}
 	e.Without = slices.Compact(slices.Sorted(slices.Values(e.Without)))
 	e.StoredGB = bytes / price.GB

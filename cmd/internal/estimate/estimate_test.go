@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -266,5 +267,29 @@ func TestOneDeviceIsInOnePartition(t *testing.T) {
 	one.Tenants, one.Months = 1000, 1200
 	if got := must.Have(Of(one, config.Default()))(t); got.Partitions != 1 || got.Cost.Total != want.Cost.Total {
 		t.Errorf("%d partitions for $%.2f, want $%.2f", got.Partitions, got.Cost.Total, want.Cost.Total)
+	}
+}
+
+// TestRetentionIsNoPipelineThatFolds: it audits nothing and has no cadence of its own in a file, so an estimate says
+// that it leaves it out, with the samples that are verified, and gives no advice on it.
+func TestRetentionIsNoPipelineThatFolds(t *testing.T) {
+	t.Parallel()
+	const plain = "pipelines: [{name: live, processors: [latest, rollup, rules]}]\n"
+	f := Fleet{Devices: 1000, Every: time.Minute, Sensors: 1, Tenants: 1, Months: 1, Token: time.Hour, AtOnce: 1}
+	of := func(text string) (Estimate, *config.Config) {
+		c := must.Have(config.Parse("furrow.yaml", []byte(text)))(t)
+		return must.Have(Of(f, c))(t), c
+	}
+	want, _ := of(plain)
+	got, c := of(plain + "retention: [{readings: 90d}]\nverify: {sample: 1%}\n")
+	if got.Cost.Total != want.Cost.Total || len(got.Pipelines) != 1 ||
+		!slices.Equal(got.Without, append(want.Without, "retention", "verification of samples")) {
+		t.Errorf("$%.2f of %d pipelines without %q, want $%.2f", got.Cost.Total, len(got.Pipelines), got.Without,
+			want.Cost.Total)
+	}
+	for _, change := range changes(f, c, 12*time.Hour) {
+		if strings.Contains(change.name, "retention") {
+			t.Errorf("advice that no file can follow: %s", change.name)
+		}
 	}
 }
