@@ -87,7 +87,8 @@ const MaxDiffering = 50
 // A Differing is a device with differences that nothing explains.
 type Differing struct {
 	Tenant Tenant   `json:"tenant"`
-	Device DeviceID `json:"device,omitempty"` // empty: reports of the tenant
+	Device DeviceID `json:"device,omitempty"` // empty: reports and archive of the tenant
+	Begin  float64  `json:"begin,omitempty"`  // without a device: where the share began of the sample that found it
 	Day    string   `json:"day"`              // the first
 	Output string   `json:"output"`           // of the first difference
 	Count  int64    `json:"count"`            // of differences

@@ -167,7 +167,7 @@ func (s *sample) count(d *verify.Device) {
 			row.Unexplained += n
 		}
 	}
-	s.differs(d)
+	s.differs(d, s.config.Begin)
 }
 
 // row returns the row of a tenant's day. What a difference says of a day before or after counts for the day next to it.
@@ -183,31 +183,39 @@ func (s *sample) row(text string, tenant schema.Tenant) *schema.Verified {
 	return s.rows[of]
 }
 
-// differs notes a device with differences that nothing explains.
-func (s *sample) differs(d *verify.Device) {
+// differs notes a device with differences that nothing explains, or what devices of a tenant share, as the share of a
+// sample that began somewhere has it.
+func (s *sample) differs(d *verify.Device, begin float64) {
+	if d.Device != "" {
+		begin = 0
+	}
 	i := slices.IndexFunc(d.Differences, func(x verify.Difference) bool { return !x.Explained() })
-	known := func(o schema.Differing) bool { return o.Device == d.Device && o.Tenant == d.Tenant }
+	known := func(o schema.Differing) bool { return o.Device == d.Device && o.Tenant == d.Tenant && o.Begin == begin }
 	if i < 0 || slices.ContainsFunc(s.differ, known) {
 		return
 	}
 	s.unexplained += int64(d.Unexplained())
 	if first := d.Differences[i]; len(s.differ) < schema.MaxDiffering {
-		s.differ = append(s.differ, schema.Differing{Tenant: d.Tenant, Device: d.Device, Day: first.Day,
+		s.differ = append(s.differ, schema.Differing{Tenant: d.Tenant, Device: d.Device, Begin: begin, Day: first.Day,
 			Output: first.Output, Count: int64(d.Unexplained())})
 	}
 }
 
-// again looks at devices that differed before.
+// again looks at devices that differed before. What devices of a tenant share is looked at with the share of a sample
+// that found it.
 func (s *sample) again(ctx context.Context) error {
 	for _, d := range s.state.Differ {
 		day, err := schema.ParseDay(d.Day)
-		if err != nil || d.Device == "" {
+		if err != nil {
 			continue
 		}
 		c := *s.config
-		c.Tenant, c.Device, c.Share, c.From = d.Tenant, d.Device, 0, min(c.From, day.Start())
-		each := func(d *verify.Device) error {
-			s.differs(d)
+		c.Tenant, c.Device, c.Begin, c.From = d.Tenant, d.Device, d.Begin, min(c.From, day.Start())
+		if c.Device != "" {
+			c.Share = 0
+		}
+		each := func(found *verify.Device) error {
+			s.differs(found, d.Begin)
 			return nil
 		}
 		if err := s.each(ctx, &c, each); err != nil && !errors.Is(err, verify.ErrNoDevice) {
