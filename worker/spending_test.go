@@ -29,7 +29,8 @@ func TestEachRunIsCountedOnceOnTheDayOfItsSlot(t *testing.T) {
 		var both sync.WaitGroup
 		for range 2 {
 			both.Go(func() {
-				if err := f.runs.CountSpent(context.WithoutCancel(t.Context()), "live", now); err != nil {
+				err := f.runs.CountSpent(context.WithoutCancel(t.Context()), "live", 10*time.Minute, now)
+				if err != nil {
 					t.Error(err)
 				}
 			})
@@ -50,6 +51,30 @@ func TestEachRunIsCountedOnceOnTheDayOfItsSlot(t *testing.T) {
 		if s.Rows != rows || s.MonthEnd().Month() != month+1 && month < 12 {
 			t.Errorf("%s: %+v, want %d rows", month, s, rows)
 		}
+	}
+}
+
+// TestAClockAheadLosesNoRun: a scheduler whose clock was ahead has counted the runs that there were. Those after them
+// are counted when it is right again.
+func TestAClockAheadLosesNoRun(t *testing.T) {
+	t.Parallel()
+	a := azuretest.Local(t)
+	f := newFixture(t, a, names(t), nil).create(t)
+	morning := time.Date(2026, 11, 20, 6, 0, 0, 0, time.UTC)
+	counted := func(hours int, now time.Time) int64 {
+		for minutes := range 60 * hours / 10 {
+			slot := tables.TicksOf(morning.Add(time.Duration(minutes) * 10 * time.Minute))
+			e := must.Have(schema.WorkerFigures{Pipeline: "live", Slot: slot, Worker: "w", Rows: 1}.Entity())(t)
+			must.Have(f.runs.Table.Do(t.Context(), tables.InsertOrReplace(e)))(t)
+		}
+		must.Succeed(t, f.runs.CountSpent(t.Context(), "live", 10*time.Minute, now))
+		return must.Have(f.runs.Spent(t.Context(), "live", morning))(t).Rows
+	}
+	if got := counted(2, morning.Add(12*time.Hour)); got != 12 {
+		t.Errorf("counted are %d runs, want 12", got)
+	}
+	if got := counted(6, morning.Add(7*time.Hour)); got != 36 {
+		t.Errorf("once the clock is right, %d runs are counted, want 36", got)
 	}
 }
 

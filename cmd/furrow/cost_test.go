@@ -63,7 +63,7 @@ func (f *fixture) costs(args ...string) cost.Costs {
 	f.t.Helper()
 	for _, after := range []time.Duration{2, 4} { // the second finds nothing new
 		runs := worker.Runs{Table: f.client.Table(f.names.Runs())}
-		must(f.t, runs.CountSpent(f.t.Context(), "live", time.Now().Add(after*time.Hour)))
+		must(f.t, runs.CountSpent(f.t.Context(), "live", time.Second, time.Now().Add(after*time.Hour)))
 	}
 	return jsonOf[cost.Costs](f.t, f.must("cost --json", args...))[0]
 }

@@ -32,7 +32,7 @@ func (f *Fleet) counts(p config.Pipeline) func(context.Context) {
 		last = time.Now()
 		within, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
-		if err := f.Runs().CountSpent(within, p.Name, last); err != nil && ctx.Err() == nil {
+		if err := f.Runs().CountSpent(within, p.Name, p.Cadence, last); err != nil && ctx.Err() == nil {
 			f.Log.WarnContext(ctx, "runs not counted", "pipeline", p.Name, "error", err)
 		}
 		today := schema.DayOf(tables.TicksOf(last))
