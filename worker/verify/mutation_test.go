@@ -396,3 +396,38 @@ func TestRowsBelowTheWatermarkWaitForNobody(t *testing.T) {
 		t.Error(text(found))
 	}
 }
+
+// TestBucketsThatAreDoneAreCompared: the last one of a device is not due while more of it may come. A reading of the
+// day after closes that of a day, although only the day is verified, and that of a device that rests has been written.
+func TestBucketsThatAreDoneAreCompared(t *testing.T) {
+	for name, ends := range map[string]func(f *fixture){
+		"": func(*fixture) {},
+		"later reading": func(f *fixture) {
+			f.ahead += 24 * time.Hour
+			e := tables.Entity{PartitionKey: string(f.member().Device), RowKey: f.at(24 * 60).String()}
+			e.Set("t", tables.Double(1))
+			f.put(f.Readings, e)
+			must.Succeed(t, f.Drain(t.Context(), f.pipeline()))
+			f.config.To = f.first.Floor(tables.Day) + tables.Day
+		},
+		"rest": func(f *fixture) {
+			f.track(func(e *tables.Entity) {
+				rest := schema.Rest{Claim: e.Get(schema.TrackCommitted).Text(), Next: tables.MaxTicks}
+				e.Set(schema.TrackRest, tables.String(rest.String()))
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, fold.Sensors{}, plain)
+			ends(f)
+			partition, _ := f.bucket(schema.Daily, 5)
+			row := schema.BucketRow{Bucket: schema.Daily.Start(f.first), Device: f.member().Device}
+			f.edit(f.Names.Output(schema.BucketsTable), partition, row.String(), swap("_stored", "[130,", "[129,"))
+			all, _ := f.found()
+			if is := names(f, unexplained(all), mutation{output: "buckets 1d"}); is != (name != "") {
+				t.Errorf("it is named is %v:\n%s", is, text(all))
+			}
+		})
+	}
+}

@@ -14,7 +14,8 @@ import (
 // time.
 //
 // They are written when a bucket has ended, and at a slower pace before. So the last one may be of fewer readings than
-// storage has. Before reports were configured, there were none.
+// storage has, until a later row has closed it, or the device rests for longer. Before reports were configured, there
+// were none.
 type reported struct {
 	output string
 	window schema.Window
@@ -29,7 +30,7 @@ type reported struct {
 type ended struct {
 	start tables.Ticks
 	want  *sums
-	last  bool // no later row has closed it
+	last  bool // no later row of the days that are verified has closed it
 }
 
 func (b *reported) name() string { return b.output }
@@ -81,7 +82,8 @@ func (b *reported) compare(ctx context.Context, p *pipe, e ended) error {
 	is, want := stored(row), e.want.properties()
 	p.compared(b.output, len(is), row.Size())
 	due := e.want.rows
-	if b.begun = b.begun || count.Rows > 0; d.rows >= 0 && (e.last || !b.begun || untimed(is, e.start)) {
+	open := e.last && !p.track.done(d.to)
+	if b.begun = b.begun || count.Rows > 0; d.rows >= 0 && (open || !b.begun || untimed(is, e.start)) {
 		d.reason, due = NotDue, count.Rows
 	}
 	p.counted(schema.DayOf(e.start), b.output, count.Rows, due)

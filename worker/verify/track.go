@@ -83,7 +83,7 @@ func readTrack(ctx context.Context, t *tables.Table, m schema.Member) (row track
 
 func trackProperties() []string {
 	return append(schema.TrackProperties(), schema.TrackFence, schema.TrackSettings, schema.TrackLedger,
-		schema.TrackCoverage, schema.TrackWatermark)
+		schema.TrackCoverage, schema.TrackWatermark, schema.TrackRest)
 }
 
 func trackOf(e tables.Entity) (t track, err error) {
@@ -205,6 +205,11 @@ func (t *track) over(from, to tables.Ticks) (why int64, sealed bool) {
 // committed, or was told to stop in between and has given the row back.
 func (t *track) unfinished() bool {
 	return t.Claimed() || t.Claim == "" && t.version.fence != 0
+}
+
+// done reports whether what ends at a time is written: a row from then on is folded, or the device rests for longer.
+func (t *track) done(at tables.Ticks) bool {
+	return tables.TicksBefore(t.Checkpoint) >= at || t.Rest.Next > at
 }
 
 // has reports whether the checkpoint has passed a row.
