@@ -256,12 +256,10 @@ func TestSampleContinuesWhereItWasKilled(t *testing.T) {
 	}
 }
 
-// TestSamplesReachTheArchive: no file is there, and each tenant's are looked for on one of two nights. From then on
-// they are named each night until they are back.
-func TestSamplesReachTheArchive(t *testing.T) {
-	t.Parallel()
-	n := newNights(t, 4, "{sample: 50%}")
-	store := must.Have(archive.Connect(archive.StoreConfig{Account: n.world.Account, Container: n.Names.Archive()}))(t)
+// loseFiles has an archive of the first two days without its files, which it returns.
+func (n *nights) loseFiles(t *testing.T) (store *archive.Store, gone map[string][]byte) {
+	t.Helper()
+	store = must.Have(archive.Connect(archive.StoreConfig{Account: n.world.Account, Container: n.Names.Archive()}))(t)
 	must.Succeed(t, store.Create(t.Context()))
 	n.files.Format = archive.Format
 	built := must.Have(n.files.Build(n.client, n.Names, store))(t)
@@ -272,7 +270,7 @@ func TestSamplesReachTheArchive(t *testing.T) {
 				Tenant: m.Tenant, Month: m.Month, Day: day}))
 		}
 	}
-	gone := map[string][]byte{}
+	gone = map[string][]byte{}
 	for o, err := range store.List(t.Context(), "") {
 		if must.Succeed(t, err); strings.HasSuffix(o.Name, ".parquet") {
 			gone[o.Name], _, err = store.Get(t.Context(), o.Name)
@@ -283,6 +281,15 @@ func TestSamplesReachTheArchive(t *testing.T) {
 	n.Nightly.Archive, n.Nightly.Config = store, func() ([]config.Pipeline, int64) {
 		return n.config.Pipelines, archive.Format
 	}
+	return store, gone
+}
+
+// TestSamplesReachTheArchive: no file is there, and each tenant's are looked for on one of two nights. From then on
+// they are named each night until they are back.
+func TestSamplesReachTheArchive(t *testing.T) {
+	t.Parallel()
+	n := newNights(t, 4, "{sample: 50%}")
+	store, gone := n.loseFiles(t)
 	before := 0
 	for night := range 5 {
 		least, most := before, 2
@@ -305,5 +312,55 @@ func TestSamplesReachTheArchive(t *testing.T) {
 		if before < least || before > most || (before > 0) != (s.Unexplained > 0) {
 			t.Errorf("night %d: files of %d tenants are missing, want %d to %d: %+v", night, before, least, most, s)
 		}
+	}
+}
+
+// TestSampleCountsFilesOnceWhereItWasKilled: a process dies among the devices of the second tenant. The next one does
+// not count the files of the first one again, although it has devices behind the last of the sample.
+func TestSampleCountsFilesOnceWhereItWasKilled(t *testing.T) {
+	t.Parallel()
+	n := newNights(t, 48, "{sample: 50%}") // eight are read at a time
+	n.loseFiles(t)
+	n.Now = func() time.Time {
+		n.now = n.now.Add(30 * time.Second)
+		return n.now
+	}
+	killed, kill := context.WithCancel(t.Context())
+	var mu sync.Mutex
+	second := map[schema.DeviceID]bool{}
+	n.Client = n.world.Connect(t, faults.Func(func(r *http.Request) (*http.Response, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		text, _ := url.QueryUnescape(r.URL.RawQuery)
+		for _, d := range n.devices {
+			of := strings.Contains(r.URL.Path, n.readings) && strings.Contains(text, "'"+string(d)+"'")
+			if of && n.world.Member(d, "").Tenant == "t1" {
+				second[d] = true
+			}
+		}
+		if len(second) > 8 {
+			kill()
+			return nil, context.Canceled
+		}
+		return http.DefaultClient.Do(r)
+	}))
+	if _, err := n.Once(killed); err == nil {
+		t.Fatal("it was not killed")
+	}
+	first := func() (unexplained int64) {
+		in := tables.Query{Range: schema.VerifiedIn(n.first, n.first)}
+		for e, err := range n.client.Table(n.Names.Runs()).Entities(t.Context(), in) {
+			must.Succeed(t, err)
+			if v := must.Have(schema.VerifiedOf(e))(t); v.Tenant == "t0" {
+				unexplained = v.Unexplained
+			}
+		}
+		return unexplained
+	}
+	want := first()
+	n.now, n.Client = n.now.Add(time.Hour), n.client
+	n.night(t)
+	if got := first(); got != want || want == 0 {
+		t.Errorf("%d differences of the first tenant, %d when it was killed", got, want)
 	}
 }

@@ -140,7 +140,9 @@ func (s *sample) resume(ctx context.Context) error {
 			rows[rowOf{v.Day, v.Tenant}] = &v
 		}
 	}
-	s.rows, s.differ, s.unexplained, s.last, s.config.After = rows, s.state.Found, s.state.More, at, at
+	s.rows, s.differ, s.unexplained, s.last = rows, s.state.Found, s.state.More, at
+	// What devices of its tenant share is counted, too, so it goes on behind the last of them that may be.
+	s.config.After = schema.Place{Month: at.Month, Key: schema.Member{Tenant: at.Key.Tenant(), Device: "~"}.Key()}
 	return nil
 }
 
