@@ -88,7 +88,7 @@ type targetLine struct {
 	Kind    string     `json:"kind,omitempty" column:"kind"`
 	To      string     `json:"to,omitempty" column:"to"`       // not in status
 	Waiting int64      `json:"waiting" column:"waiting"`       // deliveries after the last job
-	Oldest  *time.Time `json:"oldest,omitempty"`               // when the oldest of them that is not muted was found
+	Oldest  *time.Time `json:"oldest,omitempty"`               // when the oldest of them that is not muted was to be sent
 	Sent    int64      `json:"sent" column:"sent"`             // deliveries that arrived
 	Failed  int64      `json:"failed" column:"failed"`         // messages that did not, each time
 	GivenUp int64      `json:"givenUp" column:"given up"`      // deliveries
@@ -120,7 +120,7 @@ func (s pipelineStatus) targetsText() string {
 	for _, t := range s.Targets {
 		text := fmt.Sprintf("%s: %s sent, %s waiting", t.Target, grouped(t.Sent), grouped(t.Waiting))
 		if t.Oldest != nil {
-			text += fmt.Sprintf(" (the oldest for %s)", short(time.Since(*t.Oldest).Round(time.Second)))
+			text += fmt.Sprintf(" (the oldest for %s)", short(max(0, time.Since(*t.Oldest).Round(time.Second))))
 		}
 		if t.GivenUp > 0 {
 			text += fmt.Sprintf(", %s given up", grouped(t.GivenUp))

@@ -66,6 +66,24 @@ func TestWhatIsMutedIsNotLate(t *testing.T) {
 	}
 }
 
+// TestWhatWaitsForItsGroupIsNotLate: a group may wait for an hour, and the alert of late notifications comes sooner.
+func TestWhatWaitsForItsGroupIsNotLate(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	rec.refuse = func(*http.Request, cloudEvent) int { return 503 }
+	target := f.hook(rec.server.URL)
+	target.GroupBy, target.GroupWait = []string{"rule"}, time.Hour
+	n := f.notifier(f.client, target)
+	f.happen(n, "ops", f.transition("pump-1", 1))
+	due := tables.TicksOf(f.now()).Add(time.Hour)
+	for _, wait := range []time.Duration{30 * time.Minute, time.Hour} {
+		f.advance(wait)
+		deliver(t, n, "ops")
+		if s := f.state("ops"); s.Waiting != 1 || s.Oldest != due {
+			t.Errorf("%d wait, the oldest since %v; its group waits until %v", s.Waiting, s.Oldest.Time(), due.Time())
+		}
+	}
+}
+
 // TestClosingReachesThoseWhoKnowTheOpeningWhateverIsMuted: an incident that closes under a mute opens and closes again
 // before the mute ends.
 func TestClosingReachesThoseWhoKnowTheOpeningWhateverIsMuted(t *testing.T) {

@@ -112,8 +112,9 @@ func (t *Target) query(from tables.Continuation) tables.Query {
 	return tables.Query{Range: tables.Range{Partitions: schema.DeliveriesTo(t.Name)}, From: from}
 }
 
-// list reads what the target is still to be told, and counts it; what is muted is not late, however old it is. It keeps
-// what is due of the first part, and returns the page with which the rest begins.
+// list reads what the target is still to be told, and counts it. What is muted is not late, however old it is, nor is
+// what waits for others of its group. It keeps what is due of the first part, and returns the page with which the rest
+// begins.
 func (j *job) list(ctx context.Context) (rest tables.Continuation, err error) {
 	j.all = map[[2]string]schema.Delivery{}
 	var at tables.Continuation
@@ -132,8 +133,8 @@ func (j *job) list(ctx context.Context) (rest tables.Continuation, err error) {
 				if err != nil {
 					return rest, err
 				}
-				if until <= j.now && (j.oldest == 0 || d.Found < j.oldest) {
-					j.oldest = d.Found
+				if due := d.Found.Add(j.target.GroupWait); until <= j.now && (j.oldest == 0 || due < j.oldest) {
+					j.oldest = due
 				}
 			}
 			if is && rest == (tables.Continuation{}) {

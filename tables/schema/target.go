@@ -44,7 +44,7 @@ type TargetState struct {
 	Failed  int64        `row:"Failed"`       // sendings that failed
 	GivenUp int64        `row:"GivenUp"`      // deliveries that were given up
 	Waiting int64        `row:"Waiting"`      // deliveries that waited after the last job, without those that are repeated
-	Oldest  tables.Ticks `row:"Oldest,int64"` // when the oldest of them that is not muted was found
+	Oldest  tables.Ticks `row:"Oldest,int64"` // when the oldest of them that is not muted was to be sent
 	Last    tables.Ticks `row:"Last,int64"`   // when something arrived last
 	ETag    tables.ETag
 }

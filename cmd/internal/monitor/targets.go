@@ -13,14 +13,14 @@ func targetFigures(s schema.TargetState, now time.Time) []figure {
 	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
 	oldest := 0.0
 	if s.Waiting > 0 && s.Oldest > 0 {
-		oldest = now.Sub(s.Oldest.Time()).Seconds()
+		oldest = max(0, now.Sub(s.Oldest.Time()).Seconds())
 	}
 	return []figure{
 		{"sent_total", "Notifications that arrived.", counter, float64(s.Sent)},
 		{"failures_total", "Messages that did not arrive, each time.", counter, float64(s.Failed)},
 		{"given_up_total", "Notifications that were given up.", counter, float64(s.GivenUp)},
 		{"waiting", "Notifications that waited after the last job, without repetitions.", gauge, float64(s.Waiting)},
-		{"oldest_seconds", "Age of the oldest notification that waits and is not muted, or 0.", gauge, oldest},
+		{"oldest_seconds", "How long the oldest notification that is not muted could have been sent, or 0.", gauge, oldest},
 	}
 }
 
