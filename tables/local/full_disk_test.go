@@ -37,6 +37,9 @@ func TestWhatExistsIsFoundOnAFullDisk(t *testing.T) {
 		}
 		s := must.Have(openOn(disk, Config{Dir: dir, Account: wiretest.Account, Key: []byte(wiretest.Key)}))(t)
 		blobs, queues := wiretest.Serve(t, s.Blobs()), wiretest.Serve(t, s.Queues())
+		if free, size, _, _ := s.Usage(); free != disk.free.Load() || size != 200<<20 {
+			t.Errorf("%d bytes of %d are free", free, size)
+		}
 		if said := blobs.Do("GET", "/?comp=list", "").Header.Get(FullHeader) != ""; said != full {
 			t.Errorf("on a full disk %v, answers say %v", full, said)
 		}

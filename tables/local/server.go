@@ -177,10 +177,10 @@ func (s *Server) bounded(h *wire.Handler) http.Handler {
 	return h
 }
 
-// Usage returns how many bytes of the disk are free (the maximum if that is not known), how many the database has
-// without large blobs, and whether new data is refused because the disk is full.
-func (s *Server) Usage() (free, stored uint64, refuses bool) {
-	return s.store.Room.Free(), s.store.Size(), s.store.Room.Full()
+// Usage returns how many bytes of the disk are free (the maximum if that is not known), how many it has (0 if that is
+// not known), how many the database has without large blobs, and whether new data is refused because the disk is full.
+func (s *Server) Usage() (free, disk, stored uint64, refuses bool) {
+	return s.store.Room.Free(), s.store.Room.Size(), s.store.Size(), s.store.Room.Full()
 }
 
 // Close releases the directory. No handler may be running any more.

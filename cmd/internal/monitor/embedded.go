@@ -34,20 +34,25 @@ func (e *Embedded) Count(service string, status int) {
 func class(status int) string { return strconv.Itoa(status/100) + "xx" }
 
 // Opened adds the metrics of an open directory, given the Usage of its local.Server.
-func (e *Embedded) Opened(usage func() (free, stored uint64, refuses bool)) {
+func (e *Embedded) Opened(usage func() (free, disk, stored uint64, refuses bool)) {
 	e.monitor.Gauge("furrow_embedded_free_bytes", "Bytes that are free on the disk of embedded storage.",
 		func() float64 {
-			free, _, _ := usage()
+			free, _, _, _ := usage()
 			return float64(free)
+		})
+	e.monitor.Gauge("furrow_embedded_disk_bytes", "Bytes that the disk of embedded storage has; 0 if unknown.",
+		func() float64 {
+			_, disk, _, _ := usage()
+			return float64(disk)
 		})
 	e.monitor.Gauge("furrow_embedded_stored_bytes", "Bytes of the database of embedded storage, without large blobs.",
 		func() float64 {
-			_, stored, _ := usage()
+			_, _, stored, _ := usage()
 			return float64(stored)
 		})
 	e.monitor.Gauge("furrow_embedded_full",
 		"1 while embedded storage refuses new data of devices, because the disk is full.", func() float64 {
-			if _, _, refuses := usage(); refuses {
+			if _, _, _, refuses := usage(); refuses {
 				return 1
 			}
 			return 0

@@ -39,6 +39,7 @@ type Room struct {
 	log     *slog.Logger
 	unit    uint64        // bytes: what is kept free, and the size of the reserve
 	free    atomic.Uint64 // bytes, at the last look
+	size    atomic.Uint64 // of the disk, then
 	looked  atomic.Int64  // ns since 1970
 	refuses atomic.Bool   // for the log
 	kept    atomic.Bool   // there is a reserve
@@ -111,6 +112,9 @@ func (r *Room) failed(err error) {
 // Full reports whether a SAS is refused.
 func (r *Room) Full() bool { return r.Free() < 2*r.unit }
 
+// Size returns the bytes of the disk, or 0 if that is not known.
+func (r *Room) Size() uint64 { return r.size.Load() }
+
 // Free returns the bytes that are free, as they were a moment ago.
 func (r *Room) Free() uint64 {
 	now := time.Now().UnixNano()
@@ -120,6 +124,7 @@ func (r *Room) Free() uint64 {
 	free := ^uint64(0)
 	if usage, err := r.fs.GetDiskUsage(r.dir); err == nil {
 		free = usage.AvailBytes
+		r.size.Store(usage.TotalBytes)
 	} else if !errors.Is(err, vfs.ErrUnsupported) {
 		r.log.Warn("free disk space unknown", "directory", r.dir, "err", err)
 	}
