@@ -58,6 +58,7 @@ func (p Prices) Operation(name string) float64 {
 		return p.Queues / tenThousand
 	case service == "objects" && (kind == "look at object" || kind == "get object"):
 		return p.ObjectRead / tenThousand
+	case service == "objects" && kind == "delete object": // free, as the price list says
 	case service == "objects":
 		return p.ObjectWrite / tenThousand
 	}

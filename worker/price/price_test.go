@@ -13,13 +13,15 @@ func TestQueuesAndObjectsCostMoreThanTables(t *testing.T) {
 	prices := price.Azure()
 	table := prices.Operation("tables query")
 	for operation, want := range map[string]float64{"tables transaction": 1, "queues get": 11, "objects put object": 140,
-		"objects look at object": 11} {
+		"objects look at object": 11, "objects list objects": 140} {
 		if got := prices.Operation(operation) / table; math.Abs(got-want) > 2 {
 			t.Errorf("%s costs %.1f times a table operation, want about %v", operation, got, want)
 		}
 	}
-	if got := prices.Operation("dreams seen"); got != 0 {
-		t.Errorf("an unknown operation costs %v", got)
+	for _, free := range []string{"objects delete object", "dreams seen"} {
+		if got := prices.Operation(free); got != 0 {
+			t.Errorf("%s costs %v", free, got)
+		}
 	}
 }
 
