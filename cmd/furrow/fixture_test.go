@@ -230,16 +230,17 @@ func newDevice(id schema.DeviceID, tenant schema.Tenant, year int, month time.Mo
 		Status: schema.Active}
 }
 
-// add makes a device known, by a record and in the fleet, and stores readings of it.
+// add makes a device known, by a record and in the fleet, and stores readings of it. It replaces what is there: where
+// an answer is lost, the client sends the request once more.
 func (f *fixture) add(d schema.Device, rows ...tables.Entity) {
 	f.t.Helper()
 	e, err := d.Entity()
 	must(f.t, err)
-	_, err = f.client.Table(f.names.Devices()).Do(f.t.Context(), tables.Insert(e))
+	_, err = f.client.Table(f.names.Devices()).Do(f.t.Context(), tables.InsertOrReplace(e))
 	must(f.t, err)
 	e, err = d.Member().Entity()
 	must(f.t, err)
-	_, err = f.client.Table(f.names.Fleet()).Do(f.t.Context(), tables.Insert(e))
+	_, err = f.client.Table(f.names.Fleet()).Do(f.t.Context(), tables.InsertOrReplace(e))
 	must(f.t, err)
 	f.devices, f.rows[d.ID] = append(f.devices, d), rows
 	if len(rows) == 0 {
@@ -247,7 +248,7 @@ func (f *fixture) add(d schema.Device, rows ...tables.Entity) {
 	}
 	var ops []tables.Op
 	for _, e := range rows {
-		ops = append(ops, tables.Insert(e))
+		ops = append(ops, tables.InsertOrReplace(e))
 	}
 	groups, err := tables.Cut(ops)
 	must(f.t, err)
