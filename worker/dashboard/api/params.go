@@ -12,39 +12,38 @@ import (
 // maxQuery is the largest query string that is read, in bytes.
 const maxQuery = 4 << 10
 
-// Parse parses a query string. Q is a struct whose fields have tags: query:"NAME", or query:"NAME,KIND" where a name
-// means something of its own. A field stays zero if its parameter is not given. The error is a Problem that says what
-// is wrong and what is allowed.
-func Parse[Q any](query string) (q Q, err error) {
-	if len(query) > maxQuery {
-		return q, badRequest(fmt.Sprintf("The query has %d bytes; the limit is %d.", len(query), maxQuery))
-	}
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return q, badRequest("Invalid query. Write parameters as in ?tenant=contoso&limit=50, and escape special " +
-			"characters with %.")
-	}
-	into := reflect.ValueOf(&q).Elem()
-	if err := parse(values, into); err != nil {
+// Parsing returns what parses query strings. Q is a struct whose fields have tags: query:"NAME", or query:"NAME,KIND"
+// where a name means something of its own. A field stays zero if its parameter is not given. The error is a Problem
+// that says what is wrong and what is allowed. Several goroutines may call it.
+func Parsing[Q any]() func(query string) (Q, error) {
+	all, kinds := paramsOf(reflect.TypeFor[Q]()), parsers()
+	return func(query string) (q Q, err error) {
+		if len(query) > maxQuery {
+			return q, badRequest(fmt.Sprintf("The query has %d bytes; the limit is %d.", len(query), maxQuery))
+		}
+		values, err := url.ParseQuery(query)
+		if err != nil {
+			return q, badRequest("Invalid query. Write parameters as in ?tenant=contoso&limit=50, and escape special " +
+				"characters with %.")
+		}
+		into := reflect.ValueOf(&q).Elem()
+		if err := parse(values, into, all, kinds); err != nil {
+			return q, err
+		}
+		if asked := into.FieldByName("Asked"); asked.IsValid() {
+			for _, name := range []string{"limit", "after", "format"} {
+				values.Del(name)
+			}
+			asked.SetString(values.Encode())
+		}
+		if whole, is := any(q).(interface{ check() error }); is {
+			err = whole.check()
+		}
 		return q, err
 	}
-	if asked := into.FieldByName("Asked"); asked.IsValid() {
-		for _, name := range []string{"limit", "after", "format"} {
-			values.Del(name)
-		}
-		asked.SetString(values.Encode())
-	}
-	if whole, is := any(q).(interface{ check() error }); is {
-		err = whole.check()
-	}
-	return q, err
 }
 
-func parse(values url.Values, into reflect.Value) error {
-	if len(values) == 0 {
-		return nil
-	}
-	all, parse := paramsOf(into.Type()), parsers()
+func parse(values url.Values, into reflect.Value, all []param, kinds map[string]parser) error {
 	for name, texts := range values {
 		at := slices.IndexFunc(all, func(p param) bool { return p.name == name })
 		switch {
@@ -57,7 +56,7 @@ func parse(values url.Values, into reflect.Value) error {
 			if text == "" {
 				continue // a form field that was left empty
 			}
-			value, err := parse[all[at].kind](text)
+			value, err := kinds[all[at].kind](text)
 			if err != nil {
 				return badParam(name, fmt.Sprintf("%s=%s: %v.", name, quote(text), err))
 			}

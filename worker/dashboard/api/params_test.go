@@ -91,7 +91,7 @@ func TestInvalidRequestsSayWhatIsAllowed(t *testing.T) {
 func TestAnySpanIsTaken(t *testing.T) {
 	for text, want := range map[string]time.Duration{"90m": 90 * time.Minute, "3h": 3 * time.Hour, "1d12h": 36 * time.Hour,
 		"2w": 14 * 24 * time.Hour, "3y": 3 * 365 * 24 * time.Hour} {
-		p, err := Parse[Chart]("span=" + text)
+		p, err := Parsing[Chart]()("span=" + text)
 		if q := p.Series("d", time.Now()); err != nil || q.To.Sub(q.From) != want {
 			t.Errorf("span=%s: %v to %v, %v", text, q.From, q.To, err)
 		}
@@ -100,11 +100,11 @@ func TestAnySpanIsTaken(t *testing.T) {
 
 // TestTimesAreThoseOfTheShell has a relative time, a date, and a time without a zone.
 func TestTimesAreThoseOfTheShell(t *testing.T) {
-	p, err := Parse[Chart]("from=-2h")
+	p, err := Parsing[Chart]()("from=-2h")
 	if age := time.Since(*p.From); err != nil || age < 2*time.Hour || age > 2*time.Hour+time.Minute {
 		t.Errorf("-2h is %v, %v", p.From, err)
 	}
-	p, err = Parse[Chart]("from=2026-11-20&to=2026-11-21T08:30")
+	p, err = Parsing[Chart]()("from=2026-11-20&to=2026-11-21T08:30")
 	if want := "2026-11-20T00:00:00Z 2026-11-21T08:30:00Z"; err != nil ||
 		p.From.Format(time.RFC3339)+" "+p.To.Format(time.RFC3339) != want {
 		t.Errorf("%v to %v, %v; want %s", p.From, p.To, err, want)
@@ -164,8 +164,9 @@ func FuzzParams(f *testing.F) {
 	} {
 		f.Add(q)
 	}
+	parse := Parsing[many]()
 	f.Fuzz(func(t *testing.T, query string) {
-		p, err := Parse[many](query)
+		p, err := parse(query)
 		if err != nil {
 			problem, is := errors.AsType[*Problem](err)
 			if !is || problem.Code != BadRequest || len(problem.Detail) < 20 || len(problem.Detail) > 1000 {
@@ -183,7 +184,7 @@ func FuzzParams(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q was accepted", query)
 		}
-		again, err := Parse[many](values.Encode())
+		again, err := parse(values.Encode())
 		if err != nil && len(values.Encode()) <= maxQuery ||
 			err == nil && (again.Tenant != p.Tenant || again.Limit != p.Limit ||
 				apart(again.Within.From, p.Within.From) > time.Minute) {

@@ -12,10 +12,11 @@ type Route struct {
 	Handle  Handler
 }
 
-// Take returns the route of a handler, with the parameters that it takes: Q is a struct as Parse has it.
+// Take returns the route of a handler, with the parameters that it takes: Q is a struct as Parsing has it.
 func Take[Q any](pattern string, handle func(http.ResponseWriter, *http.Request, Q) error) Route {
+	parse := Parsing[Q]()
 	return Route{pattern, NamesOf[Q](), func(w http.ResponseWriter, r *http.Request) error {
-		q, err := Parse[Q](r.URL.RawQuery)
+		q, err := parse(r.URL.RawQuery)
 		if err != nil {
 			return err
 		}

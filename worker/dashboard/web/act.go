@@ -67,13 +67,14 @@ type prepared struct {
 // act returns the routes of an act of operators, which has a page of its own: GET says what will happen, and POST does
 // it. A form is sent to the address of its page.
 func act[Q any](s *acting, pattern string, prepare func(*http.Request, Q) (prepared, error)) []api.Route {
+	parse := api.Parsing[Q]()
 	route := func(method string, handle func(http.ResponseWriter, *http.Request, prepared) error) api.Route {
 		return api.Route{Pattern: method + " " + pattern, Params: api.NamesOf[Q](),
 			Handle: func(w http.ResponseWriter, r *http.Request) error {
 				if err := api.PersonOf(r.Context()).May(schema.Operator); err != nil {
 					return err
 				}
-				q, err := api.Parse[Q](r.URL.RawQuery)
+				q, err := parse(r.URL.RawQuery)
 				if err != nil {
 					return err
 				}

@@ -188,8 +188,9 @@ type formPage interface {
 
 // withForm returns the route of a page with a form.
 func withForm[Q any](s *Site, pattern string, read func(*http.Request, Q) (Page, error)) api.Route {
+	parse := api.Parsing[Q]()
 	s.forms[pattern] = func(r *http.Request, query string) (Page, error) {
-		q, err := api.Parse[Q](query)
+		q, err := parse(query)
 		if err != nil {
 			return nil, err
 		}
