@@ -151,3 +151,12 @@ func TestTheNewestRateOfACounterIsThatOfItsReadings(t *testing.T) {
 		t.Errorf("after a single zero it is %+v", got)
 	}
 }
+
+// TestTheNewestRateOfACounterIsANumber, however far it falls when it begins again: both the difference and what was
+// lost are then beyond what a double holds.
+func TestTheNewestRateOfACounterIsANumber(t *testing.T) {
+	got := latest(t, counting(fold.Counter{}), sample(0, "kwh", 1.7e308), sample(2*time.Hour, "kwh", -1.7e308))["kwh"]
+	if got.Step != (Change{}) || got.Span == nil || *got.Span != (Change{}) {
+		t.Errorf("of a counter that has begun again it is %+v, over the span %+v", got, got.Span)
+	}
+}

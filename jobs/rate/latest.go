@@ -140,9 +140,9 @@ func (t *trail) latest(f *Fold) (l Latest, known bool) {
 	cell := f.over / cells
 	over, most := newest.At-first.At, tables.Ticks(f.before)*day
 	if first.At <= (newest.At-f.over)/cell*cell && (over <= most || t.counter != nil) {
-		difference := newest.Value - first.Value
+		difference := finite(newest.Value - first.Value)
 		for _, p := range t.points[1:] {
-			difference += p.carry
+			difference += finite(p.carry) // two infinities would be no number
 		}
 		span := changeOf(difference, over)
 		l.Span = &span

@@ -355,9 +355,9 @@ func (t *trail) text(c *changes) (string, bool) {
 	}
 	over := now.at - t.points[first].at
 	if t.points[first].at <= start && (over <= tables.Ticks(c.before)*tables.Day || t.counter != nil) {
-		difference := now.value - t.points[first].value
+		difference := finite(now.value - t.points[first].value)
 		for _, p := range t.points[first+1:] {
-			difference += p.carry
+			difference += finite(p.carry)
 		}
 		all[4], all[5] = perHours(difference, over)
 	}
