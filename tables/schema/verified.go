@@ -88,7 +88,7 @@ const MaxDiffering = 50
 type Differing struct {
 	Tenant Tenant   `json:"tenant"`
 	Device DeviceID `json:"device,omitempty"` // empty: reports and archive of the tenant
-	Begin  float64  `json:"begin,omitempty"`  // without a device: where the share began of the sample that found it
+	Begin  float64  `json:"begin,omitempty"`  // without a device: of a share that has what differs
 	Day    string   `json:"day"`              // the first
 	Output string   `json:"output"`           // of the first difference
 	Count  int64    `json:"count"`            // of differences

@@ -70,17 +70,22 @@ func (c *Config) samples(name string) bool {
 	if c.Share <= 0 || c.Share >= 1 {
 		return true
 	}
+	at := hashOf(name) - c.Begin
+	if at < 0 {
+		at++
+	}
+	return at < c.Share
+}
+
+// hashOf returns where among the hashes a name is, from 0 to 1.
+func hashOf(name string) float64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name)) // a hash takes all
 	sum := h.Sum64()
 	sum ^= sum >> 33 // IDs that differ in their last digits alone have hashes that do, too
 	sum *= 0xff51afd7ed558ccd
 	sum ^= sum >> 33
-	at := float64(sum)/math.MaxUint64 - c.Begin
-	if at < 0 {
-		at++
-	}
-	return at < c.Share
+	return float64(sum) / math.MaxUint64
 }
 
 // membersOfDevice yields the memberships of the one device: that of its tenant, and those of former ones.

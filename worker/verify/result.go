@@ -105,6 +105,7 @@ type Device struct {
 	Compared    []Compared      `json:"compared"`
 
 	Place  schema.Place              `json:"-"` // zero without a device
+	Begin  float64                   `json:"-"` // without a device: of a share that has it, whatever its size
 	stored map[schema.Day]*storedDay // for the archive
 }
 

@@ -59,7 +59,9 @@ func (c *Config) ended(ctx context.Context, at schema.LatestPartition, s *shelf,
 		return true
 	}
 	d, err := homeOf(at), error(nil)
-	if !c.part() {
+	if c.part() {
+		d.Begin = hashOf(at.String())
+	} else {
 		d, err = c.home(ctx, at)
 	}
 	if err == nil && s != nil {

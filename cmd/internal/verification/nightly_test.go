@@ -256,8 +256,8 @@ func TestSampleContinuesWhereItWasKilled(t *testing.T) {
 	}
 }
 
-// loseFiles has an archive of the first two days without its files, which it returns.
-func (n *nights) loseFiles(t *testing.T) (store *archive.Store, gone map[string][]byte) {
+// loseFiles has an archive of the first days without its files, which it returns.
+func (n *nights) loseFiles(t *testing.T, days schema.Day) (store *archive.Store, gone map[string][]byte) {
 	t.Helper()
 	store = must.Have(archive.Connect(archive.StoreConfig{Account: n.world.Account, Container: n.Names.Archive()}))(t)
 	must.Succeed(t, store.Create(t.Context()))
@@ -265,7 +265,7 @@ func (n *nights) loseFiles(t *testing.T) (store *archive.Store, gone map[string]
 	built := must.Have(n.files.Build(n.client, n.Names, store))(t)
 	for _, d := range n.devices {
 		m := n.world.Member(d, "")
-		for day := n.first; day < n.first+2; day++ {
+		for day := n.first; day < n.first+days; day++ {
 			must.Succeed(t, built.Groups[schema.ArchiveMark].(*archive.Tables).MakeDay(t.Context(), archive.TableDay{
 				Tenant: m.Tenant, Month: m.Month, Day: day}))
 		}
@@ -289,7 +289,7 @@ func (n *nights) loseFiles(t *testing.T) (store *archive.Store, gone map[string]
 func TestSamplesReachTheArchive(t *testing.T) {
 	t.Parallel()
 	n := newNights(t, 4, "{sample: 50%}")
-	store, gone := n.loseFiles(t)
+	store, gone := n.loseFiles(t, 2)
 	before := 0
 	for night := range 5 {
 		least, most := before, 2
@@ -315,12 +315,33 @@ func TestSamplesReachTheArchive(t *testing.T) {
 	}
 }
 
+// TestFilesAreNamedOnceWhateverSampleHasThem: shares of 30 % overlap from the fourth night on. Each has the files of a
+// new day, and none of them is there.
+func TestFilesAreNamedOnceWhateverSampleHasThem(t *testing.T) {
+	t.Parallel()
+	n := newNights(t, 4, "{sample: 30%}")
+	n.loseFiles(t, nightDays)
+	for night := range int64(nightDays) {
+		s, named := n.night(t), map[schema.Tenant]bool{}
+		for _, of := range s.Differ {
+			if named[of.Tenant] || of.Count > night+1 {
+				t.Errorf("night %d: %+v", night, s.Differ)
+			}
+			named[of.Tenant] = true
+		}
+		most := (night + 1) * int64(len(named))
+		if s.Unexplained > most || night == nightDays-1 && s.Unexplained < 2*nightDays {
+			t.Errorf("night %d: %d differences, and %d files are not there", night, s.Unexplained, most)
+		}
+	}
+}
+
 // TestSampleCountsFilesOnceWhereItWasKilled: a process dies among the devices of the second tenant. The next one does
 // not count the files of the first one again, although it has devices behind the last of the sample.
 func TestSampleCountsFilesOnceWhereItWasKilled(t *testing.T) {
 	t.Parallel()
 	n := newNights(t, 48, "{sample: 50%}") // eight are read at a time
-	n.loseFiles(t)
+	n.loseFiles(t, 2)
 	n.Now = func() time.Time {
 		n.now = n.now.Add(30 * time.Second)
 		return n.now

@@ -169,7 +169,7 @@ func (s *sample) count(d *verify.Device) {
 			row.Unexplained += n
 		}
 	}
-	s.differs(d, s.config.Begin)
+	s.differs(d)
 }
 
 // row returns the row of a tenant's day. What a difference says of a day before or after counts for the day next to it.
@@ -185,26 +185,25 @@ func (s *sample) row(text string, tenant schema.Tenant) *schema.Verified {
 	return s.rows[of]
 }
 
-// differs notes a device with differences that nothing explains, or what devices of a tenant share, as the share of a
-// sample that began somewhere has it.
-func (s *sample) differs(d *verify.Device, begin float64) {
-	if d.Device != "" {
-		begin = 0
-	}
+// differs notes a device with differences that nothing explains, or what devices of a tenant share. Shares of several
+// samples may have the same.
+func (s *sample) differs(d *verify.Device) {
 	i := slices.IndexFunc(d.Differences, func(x verify.Difference) bool { return !x.Explained() })
-	known := func(o schema.Differing) bool { return o.Device == d.Device && o.Tenant == d.Tenant && o.Begin == begin }
+	known := func(o schema.Differing) bool {
+		return o.Device == d.Device && o.Tenant == d.Tenant && o.Begin == d.Begin
+	}
 	if i < 0 || slices.ContainsFunc(s.differ, known) {
 		return
 	}
 	s.unexplained += int64(d.Unexplained())
 	if first := d.Differences[i]; len(s.differ) < schema.MaxDiffering {
-		s.differ = append(s.differ, schema.Differing{Tenant: d.Tenant, Device: d.Device, Begin: begin, Day: first.Day,
+		s.differ = append(s.differ, schema.Differing{Tenant: d.Tenant, Device: d.Device, Begin: d.Begin, Day: first.Day,
 			Output: first.Output, Count: int64(d.Unexplained())})
 	}
 }
 
-// again looks at devices that differed before. What devices of a tenant share is looked at with the share of a sample
-// that found it.
+// again looks at devices that differed before. What devices of a tenant share is looked at with a share that begins
+// with it.
 func (s *sample) again(ctx context.Context) error {
 	for _, d := range s.state.Differ {
 		day, err := schema.ParseDay(d.Day)
@@ -217,7 +216,7 @@ func (s *sample) again(ctx context.Context) error {
 			c.Share = 0
 		}
 		each := func(found *verify.Device) error {
-			s.differs(found, d.Begin)
+			s.differs(found)
 			return nil
 		}
 		if err := s.each(ctx, &c, each); err != nil && !errors.Is(err, verify.ErrNoDevice) {
