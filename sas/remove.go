@@ -105,9 +105,9 @@ func (r Registry) rejoin(ctx context.Context, old, d schema.Device) (schema.Devi
 	return d, err
 }
 
-// rejoined returns the record of a removed device that registers again.
+// rejoined returns the record of a removed device that registers again. Tokens that nothing has ended work on.
 func rejoined(old, d schema.Device) (schema.Device, error) {
-	d.Change, d.ETag = old.Change, old.ETag
+	d.Change, d.ETag, d.Tokens = old.Change, old.ETag, old.Tokens
 	if old.Status == schema.Removed {
 		if slices.Contains(old.Former, d.Tenant) {
 			d.Tenant = old.Tenant // a move says more than the enrollment

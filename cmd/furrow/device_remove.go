@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -185,7 +186,9 @@ func (d *deviceAdmin) remove(
 	if line.Incidents += closed; err != nil || removed && eraser == nil {
 		return line, err
 	}
-	if until := admin.LastExpiry(device); eraser != nil && !until.IsZero() && device.Tokens[0].Policy == "" {
+	ended := func(t schema.Token) bool { return t.Policy != "" }
+	device.Tokens = slices.DeleteFunc(device.Tokens, ended)
+	if until := admin.LastExpiry(device); eraser != nil && !until.IsZero() {
 		return line, fmt.Errorf("its last token expires at %s: %w", until.Format(time.RFC3339), errStillWrites)
 	}
 	if eraser != nil {

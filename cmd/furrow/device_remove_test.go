@@ -130,6 +130,14 @@ func TestRemovedDataIsGoneOnceNoTokenCanAddMore(t *testing.T) {
 	if d := jsonOf[answers.Record](t, f.must("device show --json", string(neighbour)))[0]; d.Tokens[0].Ended {
 		t.Error("the token of another device has ended")
 	}
+	for _, enrollment := range []string{"line4", "line5"} { // it comes back, and may do so elsewhere
+		f.must("device remove pump-7 --yes")
+		f.must("device add pump-7 --json --enrollment=" + enrollment)
+		f.refused(exitFailed, "its last token expires at", "device remove pump-7 --data --yes")
+	}
+	f.must("device remove pump-7 --yes")
+	f.must("device add pump-7 --json --enrollment=line5")
+	f.must("token pump-7 --json")
 
 	_, err := f.client.Table(f.names.Readings()).Do(t.Context(), tables.Insert(reading("pump-7", time.Now(), 21.5)))
 	must(t, err)
