@@ -1,12 +1,17 @@
 package notify_test
 
 import (
+	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -81,6 +86,34 @@ func TestWhatWaitsForItsGroupIsNotLate(t *testing.T) {
 		if s := f.state("ops"); s.Waiting != 1 || s.Oldest != due {
 			t.Errorf("%d wait, the oldest since %v; its group waits until %v", s.Waiting, s.Oldest.Time(), due.Time())
 		}
+	}
+}
+
+// TestWhatWaitsOfManyTenantsTakesNoRequestForEach: a job needs to know which delivery is the oldest that is not muted.
+// One that looked for mutes of thousands of tenants would have no time left to send anything.
+func TestWhatWaitsOfManyTenantsTakesNoRequestForEach(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	var lookups atomic.Int64
+	target := f.hook(rec.server.URL)
+	target.GroupWait, target.GroupBy = time.Hour, []string{"rule"}
+	n := f.notifier(f.connect(faults.Func(func(r *http.Request) (*http.Response, error) {
+		if text, _ := url.QueryUnescape(r.URL.RawQuery); strings.Contains(text, "!mutes'") {
+			lookups.Add(1)
+		}
+		return http.DefaultTransport.RoundTrip(r)
+	})), target)
+	const tenants = 20
+	for i := range tenants {
+		tr := f.transition("pump-1", 1)
+		tr.Home.Tenant = schema.Tenant(fmt.Sprint("tenant-", i))
+		f.happen(n, "ops", tr)
+	}
+	f.advance(time.Minute)
+	deliver(t, n, "ops")
+	due := tables.TicksOf(start.Add(target.GroupWait))
+	if s, got := f.state("ops"), lookups.Load(); s.Waiting != tenants || s.Oldest != due || got != 2 {
+		t.Errorf("%d wait, the oldest since %v; it took %d lookups of mutes, want those of one tenant and of everybody",
+			s.Waiting, s.Oldest.Time(), got)
 	}
 }
 

@@ -129,11 +129,14 @@ func (j *job) list(ctx context.Context) (rest tables.Continuation, err error) {
 			d, is := j.decoded(e)
 			if is && d.Repeat == 0 {
 				j.waiting++
+			}
+			due := d.Found.Add(j.target.GroupWait)
+			if is && d.Repeat == 0 && (j.oldest == 0 || due < j.oldest) { // else its mutes need not be read
 				until, _, err := j.mutes.muted(ctx, d, j.now)
 				if err != nil {
 					return rest, err
 				}
-				if due := d.Found.Add(j.target.GroupWait); until <= j.now && (j.oldest == 0 || due < j.oldest) {
+				if until <= j.now {
 					j.oldest = due
 				}
 			}
