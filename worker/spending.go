@@ -49,8 +49,8 @@ const countedDays = 31
 
 // CountSpent adds the runs that nobody has counted to the Spending of their days, and writes it: about three requests
 // an hour. Master jobs delete figures after a day, so runs before the first call may be missing. Several schedulers may
-// call it: whoever writes first has counted. The clock of one may be ahead, so what it has counted ends where the next
-// run may be, a cadence after the last one.
+// call it: whoever writes first has counted. The clock of one may be ahead, so what it has counted ends at the slot
+// after the last run, which may have come between two.
 func (r Runs) CountSpent(ctx context.Context, p schema.Pipeline, cadence time.Duration, now time.Time) error {
 	today := schema.DayOf(tables.TicksOf(now))
 	days, err := r.SpentDays(ctx, p, today-countedDays, today)
@@ -74,9 +74,9 @@ func (r Runs) CountSpent(ctx context.Context, p schema.Pipeline, cadence time.Du
 		if slot := run.Run.Slot; slot < until {
 			day := schema.DayOf(slot)
 			s := byDay[day]
-			s.Add(schema.Spending{Pipeline: p, Day: day, From: slot,
-				Through: min(until, slot.Add(cadence), (day + 1).Start()), Rows: run.Workers.Rows,
-				Operations: run.Workers.Operations})
+			next := slotAt(slot.Time(), cadence).Add(cadence)
+			s.Add(schema.Spending{Pipeline: p, Day: day, From: slot, Through: min(until, next, (day + 1).Start()),
+				Rows: run.Workers.Rows, Operations: run.Workers.Operations})
 			byDay[day], changed[day] = s, true
 		}
 	}
