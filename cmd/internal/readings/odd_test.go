@@ -53,6 +53,9 @@ func TestOddValuesAreReadAsTheyAreOrRefused(t *testing.T) {
 		"something behind an array": {`[{"time":"2025-01-01","v":1}] end`, []string{"!object 2: not JSON"}, nil, ""},
 		"a cell that begins like a comment": {"tag,time,v\n#A,2025-01-01,1\nB,2025-01-01,2\n",
 			[]string{at + ` tag="B" v=2`}, nil, "lines that begin with # are skipped: 1"},
+		"files that were joined": {"time;temp;pm25\n2025-01-01;21;7,5\n\ufefftime;temp;pm25\n2025-01-01;22;8,5\n",
+			[]string{at + " pm25=7.5 temp=21", at + " pm25=8.5 temp=22"}, nil,
+			"lines that repeat the header are skipped: 1"},
 	} {
 		rows, wrong, err := rowsOf(t, strings.NewReader(c.text), one)
 		if c.want[0][0] == '!' {

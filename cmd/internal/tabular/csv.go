@@ -16,6 +16,8 @@ import (
 type table struct {
 	*Reader
 	columns  []int    // where the cells of a line belong in Names
+	head     []string // the header as it is written
+	repeated int      // lines that repeat it: the file is several that were joined
 	defaults []string // of InfluxDB's columns
 	fresh    bool     // the next line may be a header of InfluxDB
 	comments int      // lines after the header that begin with #
@@ -146,6 +148,7 @@ func (t *table) header() error {
 	if err != nil {
 		return fmt.Errorf("line %d, the header: %w", t.Line, err)
 	}
+	t.head = names
 	if t.options.Readings {
 		names = t.numbered(names)
 		if err := t.doubtful(names); err != nil {
@@ -285,6 +288,9 @@ func (t *table) next() (Record, error) {
 			if t.comments > 0 {
 				t.Notes = append(t.Notes, fmt.Sprintf("lines that begin with # are skipped: %d", t.comments))
 			}
+			if t.repeated > 0 {
+				t.Notes = append(t.Notes, fmt.Sprintf("lines that repeat the header are skipped: %d", t.repeated))
+			}
 			return nil, err
 		}
 		text := string(line.text)
@@ -325,6 +331,9 @@ func (t *table) exact() bool {
 	return len(t.Names) > len(own) && slices.Equal(t.Names[:len(own)], own) && slices.Contains(t.Names, "row")
 }
 
+// byteOrderMark is what Excel begins a file with: in one that was joined to another, it is within the text.
+const byteOrderMark = "\ufeff"
+
 // record returns the cells of a line. It reports whether the line is another header.
 func (t *table) record(cells []string) (r Record, header bool, err error) {
 	if t.fresh && slices.Contains(t.Names, "_time") && slices.Contains(cells, "table") && slices.Contains(cells,
@@ -333,6 +342,11 @@ func (t *table) record(cells []string) (r Record, header bool, err error) {
 		return nil, true, t.setNames(cells)
 	}
 	t.fresh = false
+	if len(cells) == len(t.head) && strings.TrimPrefix(cells[0], byteOrderMark) == t.head[0] &&
+		slices.Equal(cells[1:], t.head[1:]) {
+		t.repeated++
+		return nil, true, nil
+	}
 	for len(cells) > len(t.columns) && strings.TrimSpace(cells[len(cells)-1]) == "" {
 		cells = cells[:len(cells)-1]
 	}
