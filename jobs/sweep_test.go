@@ -223,6 +223,32 @@ func TestRetentionSweepsTenants(t *testing.T) {
 	}
 }
 
+// TestRetentionDeletesReportsOfAJobThatDied: the head names a report that the job has not come to. The others go.
+func TestRetentionDeletesReportsOfAJobThatDied(t *testing.T) {
+	t.Parallel()
+	f := jobstest.NewWorld(t, 1, 1).NewFleet(t)
+	s := &shelf{f, map[string]tables.Entity{}}
+	f.World.Create(t, f.Names.Output(rollup.BucketsTable), f.Names.Reports(), f.Names.Activity(),
+		f.Names.Output("incidents"), f.Names.Deliveries())
+	now := tables.TicksOf(time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC))
+	old := now.Add(-20 * days).Floor(tables.Day) // in the period of the first bucket that is kept
+	p := schema.ReportPartition{Tenant: "t0", Window: schema.Hour, Period: schema.Hour.PeriodOf(old),
+		Month: jobstest.Month}
+	head := schema.ReportHead{Partition: p, Bucket: old}
+	for _, group := range []string{"a", "b"} {
+		row := schema.ReportRow{By: schema.BySite, Group: group, Bucket: old}
+		if head.Rows = append(head.Rows, head.Name(row.String())); group == "a" {
+			s.add(t, "reports", "old", tables.Entity{PartitionKey: p.String(), RowKey: row.String()})
+		}
+	}
+	s.add(t, "reports", "old head", must.Have(head.Entity())(t))
+	r, _ := sweeping(t, f, nil)
+	must.Have(r.Retainer().SweepTenants(t.Context(), now))(t)
+	if left := s.left(t); len(left) > 0 {
+		t.Errorf("left are %q", left)
+	}
+}
+
 // TestNoReportIsMadeOfBucketsThatMayBeGone: it stays as it was, whatever is folded again.
 func TestNoReportIsMadeOfBucketsThatMayBeGone(t *testing.T) {
 	t.Parallel()

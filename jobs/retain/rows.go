@@ -93,14 +93,14 @@ func deleteRows(ctx context.Context, table *tables.Table, pk string, keys []stri
 	return nil
 }
 
-// keysOf returns which of some sorted keys a partition has.
+// keysOf returns which of some keys a partition has. They need not be sorted: the key of a head comes last.
 func keysOf(ctx context.Context, table *tables.Table, pk string, keys []string) (left []string, err error) {
-	q := tables.Query{Range: tables.RowsBetween(pk, keys[0], keys[len(keys)-1]), Select: []string{"RowKey"}}
+	q := tables.Query{Range: tables.RowsBetween(pk, slices.Min(keys), slices.Max(keys)), Select: []string{"RowKey"}}
 	for e, err := range table.Entities(ctx, q) {
 		if err != nil {
 			return nil, err
 		}
-		if _, wanted := slices.BinarySearch(keys, e.RowKey); wanted {
+		if slices.Contains(keys, e.RowKey) {
 			left = append(left, e.RowKey)
 		}
 	}
