@@ -29,7 +29,7 @@ func (c *cell) csv() string {
 		return exactly(c.time)
 	case c.kind == moment:
 		return c.time.UTC().Format(time.RFC3339)
-	case c.kind == flag:
+	case c.kind == flag, c.kind == truth:
 		return strconv.FormatBool(c.count != 0)
 	case c.kind == labels:
 		text, _ := Marshal(c.labels) // texts can always be encoded

@@ -61,6 +61,7 @@ const (
 	count
 	moment
 	flag
+	truth // a flag among values of any kind
 	labels
 )
 
@@ -80,7 +81,7 @@ type cell struct {
 	kind   kind
 	text   string
 	number float64
-	count  int64 // or 1 for a flag that is set
+	count  int64 // or 1 for a flag or truth that is set
 	time   time.Time
 	labels map[string]string
 }
@@ -260,7 +261,7 @@ func (c *column) fill(out *cell, v reflect.Value) {
 	}
 	out.set(v)
 	if c.any && out.kind == flag {
-		out.kind, out.text = text, out.csv()
+		out.kind = truth
 	}
 	switch out.exact = c.exact; {
 	case c.only == numbersOnly && out.kind != number && out.kind != count,

@@ -31,7 +31,11 @@ func (c *csvWriter) Row(row any) error {
 			if !first && c.columns.all[i].part == none {
 				continue
 			}
-			if c.line[i] = cells[i].csv(); cells[i].kind == text {
+			switch c.line[i] = cells[i].csv(); {
+			case cells[i].kind != text:
+			case c.columns.all[i].only == textsOnly && IsTruth(c.line[i]):
+				c.line[i] = "'" + c.line[i] // without it, it would be a boolean
+			default:
 				c.line[i] = Harmless(c.line[i])
 			}
 		}
@@ -44,6 +48,9 @@ func (c *csvWriter) End() error {
 	c.out.Flush()
 	return c.out.Error()
 }
+
+// IsTruth reports whether a text is written as a boolean is.
+func IsTruth(text string) bool { return text == "true" || text == "false" }
 
 // Harmless returns a text for a cell of CSV. It keeps a terminal from obeying a device's text, and a spreadsheet from
 // running it as a formula: it adds an apostrophe before a text that begins like a formula, and before one that begins

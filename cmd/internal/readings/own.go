@@ -60,6 +60,8 @@ func (s *source) own(r tabular.Record) (out tabular.Record, err error) {
 			out, err = s.members(out, ofSensor, c.Text, s.exactly)
 		case s.shape.series == nil && name == "value" && s.Format == tabular.CSV:
 			out = s.put(out, name, sent(unguarded(c), exact))
+		case s.shape.series == nil && name == "text" && s.Format == tabular.CSV && answers.IsTruth(c.Text):
+			out = s.put(out, name, tabular.Cell{Text: c.Text, Kind: jsontext.Kind(c.Text[0])})
 		case s.Format == tabular.CSV:
 			out = s.put(out, name, unguarded(c))
 		default:
@@ -112,15 +114,17 @@ func sent(c tabular.Cell, isNumber bool) tabular.Cell {
 	switch {
 	case err == nil && (isNumber || answers.Number(f) == c.Text):
 		c.Kind = '0'
-	case c.Text == "true" || c.Text == "false":
+	case answers.IsTruth(c.Text):
 		c.Kind = jsontext.Kind(c.Text[0])
 	}
 	return c
 }
 
-// unguarded removes the apostrophe by which Furrow keeps a spreadsheet from running a text of CSV.
+// unguarded removes the apostrophe by which Furrow keeps a spreadsheet from running a text of CSV, and by which it
+// tells a text from a boolean.
 func unguarded(c tabular.Cell) tabular.Cell {
-	if len(c.Text) > 1 && c.Text[0] == '\'' && strings.ContainsRune("=+-@\t\r\n'", rune(c.Text[1])) {
+	if len(c.Text) > 1 && c.Text[0] == '\'' && (strings.ContainsRune("=+-@\t\r\n'", rune(c.Text[1])) ||
+		answers.IsTruth(c.Text[1:])) {
 		c.Text = c.Text[1:]
 	}
 	return c
