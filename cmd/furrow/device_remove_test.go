@@ -62,6 +62,9 @@ func TestRemovedDeviceLeavesTheFleetAndKeepsItsData(t *testing.T) {
 		f.refused(exitFailed, "device pump-7 is removed", line)
 	}
 	f.refused(exitFailed, "not registered", "token pump-7")
+	f.refused(exitBlind, "device pump-7 is removed", "verify pump-7") // it does not say that nothing differs
+	f.refused(exitFailed, "device pump-7 is removed", "rewind pump-7 --to -1d")
+	f.refused(exitFailed, `no device "pump-9"; similar IDs: pump-`, "rewind pump-9 --to -1d")
 	if out := f.must("device list --json"); strings.Contains(out, "pump-7") || !strings.Contains(out, "pump-8") {
 		t.Errorf("the list is %s", out)
 	}

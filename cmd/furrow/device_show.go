@@ -87,10 +87,30 @@ func trackText(t answers.DeviceTrack) string {
 // device returns the record of a device that was not removed. If there is none, the error suggests similar IDs.
 func (d *deviceAdmin) device(ctx context.Context, id schema.DeviceID) (schema.Device, error) {
 	device, err := d.anyDevice(ctx, id)
-	if err == nil && device.Status.Left() {
-		err = fmt.Errorf("device %s is %s; furrow device add registers it again", id, device.Status)
+	if err == nil {
+		err = leftError(device)
 	}
 	return device, err
+}
+
+// leftError returns an error for a device that was removed.
+func leftError(d schema.Device) error {
+	if !d.Status.Left() {
+		return nil
+	}
+	return fmt.Errorf("device %s is %s; furrow device add registers it again", d.ID, d.Status)
+}
+
+// knownDevice returns an error for a device that is unknown or was removed: it suggests similar IDs.
+func knownDevice(ctx context.Context, f query.Devices, id schema.DeviceID) error {
+	if _, err := f.ScopeOfDevice(ctx, string(id)); err != nil {
+		return err
+	}
+	device, found, err := f.Record(ctx, id)
+	if err != nil || !found {
+		return err
+	}
+	return leftError(device)
 }
 
 // anyDevice is like device, but also returns the records of removed devices.

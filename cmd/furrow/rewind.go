@@ -61,6 +61,11 @@ func rewind(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if devices.Device != "" {
+		if err := knownDevice(c.Context, f.Reader().Devices(), devices.Device); err != nil {
+			return err
+		}
+	}
 	acts, total := s.acts(), 0
 	r := admin.Rewind{Devices: devices, Tenant: tenantOf(c, acts, devices.Device), To: to}
 	for _, p := range f.Pipelines {

@@ -78,7 +78,7 @@ func verifyAction(c *cli.Context) error {
 		return blind(err)
 	}
 	if v.Device != "" {
-		if _, err := f.Reader().Devices().ScopeOfDevice(c.Context, string(v.Device)); err != nil {
+		if err := knownDevice(c.Context, f.Reader().Devices(), v.Device); err != nil {
 			return blind(err)
 		}
 	}
