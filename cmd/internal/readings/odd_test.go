@@ -56,6 +56,9 @@ func TestOddValuesAreReadAsTheyAreOrRefused(t *testing.T) {
 		"files that were joined": {"time;temp;pm25\n2025-01-01;21;7,5\n\ufefftime;temp;pm25\n2025-01-01;22;8,5\n",
 			[]string{at + " pm25=7.5 temp=21", at + " pm25=8.5 temp=22"}, nil,
 			"lines that repeat the header are skipped: 1"},
+		"one value below the limit of a sensor": {"time;v\n2025-01-01;0,5\n2025-01-01;0,6\n2025-01-01;error\n" +
+			"2025-01-01;<0,05\n", []string{at + ` v="0,5"`, at + ` v="0,6"`, at + ` v="error"`, at + ` v="<0,05"`}, nil,
+			"column v is text: values such as <0,05 are no plain numbers"},
 	} {
 		rows, wrong, err := rowsOf(t, strings.NewReader(c.text), one)
 		if c.want[0][0] == '!' {

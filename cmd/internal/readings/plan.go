@@ -383,10 +383,9 @@ func (r *Reader) describe(s *survey) {
 					cmp.Or(tabular.Printable(c.name, 40), "without a name"), own.Sensor))
 			}
 		}
-		if c.kind == texts && !c.typed && c.digits > 0 && c.digits == c.values-c.words && strings.IndexAny(c.first,
-			"0123456789.+-") == 0 && own.Sensor != "" {
+		if c.mayBeNumbers() && own.Sensor != "" {
 			r.Plan.Notes = append(r.Plan.Notes, fmt.Sprintf("column %s is text: values such as %s are no plain numbers",
-				tabular.Printable(c.name, 40), tabular.Printable(c.first, 40)))
+				tabular.Printable(c.name, 40), tabular.Printable(c.odd, 40)))
 		}
 		if i != r.roles.value {
 			r.Plan.Columns = append(r.Plan.Columns, own)

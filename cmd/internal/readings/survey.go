@@ -42,6 +42,7 @@ type column struct {
 	base     int // of them
 	clocks   int
 	misfit   string // the first value that is neither a number nor a word
+	odd      string // the first of those with digits
 	first    string
 
 	separated string // the first number that a point and a comma explain differently
@@ -105,7 +106,7 @@ func (c *column) add(cell tabular.Cell, row int) {
 			c.misfit = text
 		}
 		if strings.ContainsAny(text, "0123456789") {
-			c.digits++
+			c.digits, c.odd = c.digits+1, cmp.Or(c.odd, text)
 		}
 	}
 	count(&c.point, n.point)
@@ -224,6 +225,14 @@ func (c *column) value(cell tabular.Cell) any {
 		}
 	}
 	return text
+}
+
+// mayBeNumbers reports whether a column is text because of values that look like numbers with something else, though
+// most may be numbers: 5 kWh, or <0,05 among others.
+func (c *column) mayBeNumbers() bool {
+	rest := c.values - c.words
+	return c.kind == texts && !c.typed && c.digits > 0 && (2*max(c.point, c.comma) >= rest ||
+		c.digits == rest && strings.IndexAny(c.first, "0123456789.+-") == 0)
 }
 
 // ofTexts reports whether a typed format has texts alone in the column: an empty one is one of them.
