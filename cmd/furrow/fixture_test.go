@@ -230,8 +230,8 @@ func newDevice(id schema.DeviceID, tenant schema.Tenant, year int, month time.Mo
 		Status: schema.Active}
 }
 
-// add makes a device known, by a record and in the fleet, and stores readings of it. It replaces what is there: where
-// an answer is lost, the client sends the request once more.
+// add registers a device, adds it to the fleet and stores its readings. It replaces rows instead of inserting them,
+// because the client repeats a request whose answer is lost.
 func (f *fixture) add(d schema.Device, rows ...tables.Entity) {
 	f.t.Helper()
 	e, err := d.Entity()
