@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -183,6 +184,9 @@ func archiveList(c *cli.Context) error {
 	if c.Bool("versions") {
 		return archiveVersions(c, has.Contents, scope, f)
 	}
+	if c.IsSet("table") {
+		return usagef(c, "--table needs --versions: a day counts all tables; furrow archive files lists the files of one")
+	}
 	err = answer(c, query.Mapped(scope.days(c.Context, has.Contents), archiveLineOf), func() (string, error) {
 		return "the archive has nothing of these days", knownTenant(c, f.Reader().Devices(), scope.tenant)
 	})
@@ -227,8 +231,30 @@ func archiveFiles(c *cli.Context) error {
 		return archiveFileLine{f.Path, f.Day.String(), f.Rows, f.Bytes}
 	}
 	return answer(c, query.Mapped(all, line), func() (string, error) {
-		return "the table has nothing of these days", knownTenant(c, f.Reader().Devices(), scope.tenant)
+		return "the table has nothing of these days", knownTable(c, has.Contents, f, scope.tenant)
 	})
+}
+
+// knownTable returns an error if a tenant does not exist, or has no table of the name that is asked for. That of
+// readings is made late.
+func knownTable(c *cli.Context, has archive.Contents, f *roles.Fleet, tenant schema.Tenant) error {
+	name := c.String("table")
+	if err := knownTenant(c, f.Reader().Devices(), tenant); err != nil || name == "" || name == archive.ReadingsTable {
+		return err
+	}
+	all, err := has.Catalog.Tables(c.Context, tenant)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, t := range all {
+		if t.Name == name {
+			return nil
+		}
+		names = append(names, t.Name)
+	}
+	return fmt.Errorf("tenant %s has no table %q%s", tenant, name, cmp.Or(didYouMean(name, names, ""),
+		"; it has "+cmp.Or(strings.Join(names, ", "), "none yet")))
 }
 
 var errNoArchive = errors.New("the storage account has no Blob endpoint, and so no archive")

@@ -75,12 +75,8 @@ func archiveDownload(c *cli.Context) error {
 		}
 	}
 	if n == 0 {
-		if err := knownTenant(c, f.Reader().Devices(), scope.tenant); err != nil {
+		if err := knownTable(c, has.Contents, f, scope.tenant); err != nil {
 			return err
-		}
-		if only := c.String("table"); only != "" {
-			return fmt.Errorf("tenant %s has no table %q; there are readings, rollups-1h, reports-1d and the like, as far as "+
-				"the configuration asks for them", scope.tenant, only)
 		}
 	}
 	d.line.Written = d.written.Load()

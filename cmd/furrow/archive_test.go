@@ -142,12 +142,17 @@ func TestArchiveIsListedVerifiedAndRewritten(t *testing.T) {
 		t.Errorf("without a device whose data is deleted, it has %+v", again)
 	}
 	f.must("archive verify --readings --files")
+	f.refused(exitFailed, `no table "rollup-1h"; did you mean "rollups-1h"?`, "archive files --tenant acme --table rollup-1h")
+	f.refused(exitFailed, `no table "nosuch"; it has readings, rep`, "archive list --versions --tenant acme --table nosuch")
 	f.freshLog()
 	f.lostTables()
 	f.refused(exitUsage, "--from is required", "archive rewrite --tenant acme")
 	f.refused(exitUsage, "--tenant is required with --log", "archive rewrite --log")
 	f.refused(exitUsage, "--tenant is required with --versions", "archive list --versions")
 	f.refused(exitUsage, "--tenant is required", "archive files")
+	f.refused(exitUsage, "--table needs --versions", "archive list --tenant acme --table rollups-1h")
+	f.refused(exitUsage, "--versions excludes --from", "archive list --versions --tenant acme --from -2d")
+	f.refused(exitUsage, "--log excludes --from", "archive rewrite --log --tenant acme --from -2d")
 	f.refused(exitFailed, "there is no such day", "archive rewrite --tenant nobody --from -2d")
 }
 

@@ -21,11 +21,14 @@ func archiveVersions(c *cli.Context, has archive.Contents, scope archiveScope, f
 	if scope.tenant == "" {
 		return usagef(c, "--tenant is required with --versions: each tenant has tables of its own")
 	}
+	if c.IsSet("from") || c.IsSet("to") {
+		return usagef(c, "--versions excludes --from and --to: versions are of whole tables")
+	}
 	table := c.String("table")
 	line := func(v catalog.VersionSummary) answers.ArchiveVersion { return answers.ArchiveVersionOf(table, v) }
 	versions := has.Catalog.Table(scope.tenant, table).Versions(c.Context, 0)
 	return answer(c, query.Mapped(versions, line), func() (string, error) {
-		return "the table has no versions", knownTenant(c, f.Reader().Devices(), scope.tenant)
+		return "the table has no versions", knownTable(c, has, f, scope.tenant)
 	})
 }
 
@@ -37,6 +40,9 @@ func archiveFreshLogs(c *cli.Context) error {
 	}
 	if scope.tenant == "" {
 		return usagef(c, "--tenant is required with --log: each tenant has tables of its own")
+	}
+	if c.IsSet("from") || c.IsSet("to") {
+		return usagef(c, "--log excludes --from and --to: a new log is that of a whole table")
 	}
 	_, s, err := openFleet(c)
 	if err != nil {
