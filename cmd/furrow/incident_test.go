@@ -91,6 +91,7 @@ func TestIncidentsAreShownAcknowledgedAndMuted(t *testing.T) {
 		t.Errorf("without the mute: %+v", open)
 	}
 	f.refused(exitFailed, "there is no mute", "mute remove", mute.ID)
+	f.refused(exitFailed, "pump-7", "mute add --device pump-77 --until 1h")
 	f.refused(exitFailed, "is closed since", "incident ack", all[1].ID)
 	f.refused(exitFailed, "there is no incident hot~pump-7~20200101T000000Z", "incident show hot~pump-7~20200101T000000Z")
 	f.refused(exitUsage, "want rule~device~time", "incident show 7")

@@ -80,6 +80,11 @@ func muteAdd(c *cli.Context) error {
 	if err := knownTenant(c, s.reader().Devices(), m.Tenant); err != nil {
 		return err
 	}
+	if m.Device != "" && !strings.HasSuffix(m.Device, "*") {
+		if err := knownDevice(c.Context, s.reader().Devices(), schema.DeviceID(m.Device)); err != nil {
+			return err
+		}
+	}
 	if m, err = s.acts().Mute(c.Context, commandActor(), m); err != nil {
 		return err
 	}
