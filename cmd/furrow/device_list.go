@@ -57,7 +57,7 @@ func deviceList(c *cli.Context) error {
 	list := deviceListing{fleet: s.reader(), filter: filter, removed: c.IsSet("status"), limit: c.Int("limit")}
 	devices := list.recordsOf(c.Context, s.Tables.Table(s.Names.Devices()).Rows(c.Context, q))
 	if err := answer(c, devices, func() (string, error) {
-		return "no such device", knownTenant(c, s.reader().Devices(), schema.Tenant(c.String("tenant")))
+		return "no devices", knownTenant(c, s.reader().Devices(), schema.Tenant(c.String("tenant")))
 	}); err != nil {
 		return err
 	}
