@@ -24,3 +24,17 @@ func TestChartOfAnIncidentShowsTheLimitOfItsDevice(t *testing.T) {
 		}
 	}
 }
+
+// TestDayWithoutIncidentsHasNoChart: bars without height would say nothing.
+func TestDayWithoutIncidentsHasNoChart(t *testing.T) {
+	counts := &model.IncidentCounts{From: theTime(), Hours: make([]int, 24)}
+	quiet := render(t, newPages(t), &web.IncidentsPage{Counts: counts})
+	if strings.Contains(quiet, "<figure>") || !strings.Contains(quiet, "No rule has opened an incident") {
+		t.Errorf("a quiet day: %s", quiet)
+	}
+	counts.Hours[3], counts.Rules = 1, []model.RuleCount{{Rule: "hot", Day: 1}}
+	text := render(t, newPages(t), &web.IncidentsPage{Counts: counts})
+	if !strings.Contains(text, "1\u00a0incident opened in 24") {
+		t.Errorf("a day with one incident: %s", text)
+	}
+}

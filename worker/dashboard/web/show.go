@@ -240,7 +240,7 @@ func incidentsChart(n *model.IncidentCounts) template.HTML {
 		v := float64(count)
 		c.Points = append(c.Points, chart.Point{Time: n.From.Add(time.Duration(i) * time.Hour), Value: v, Low: v, High: v})
 	}
-	c.Desc = fmt.Sprintf("%d incidents opened in %d hours.", sum, len(n.Hours))
+	c.Desc = fmt.Sprintf("%s opened in %d hours.", plural(sum, "incident"), len(n.Hours))
 	return template.HTML(c.SVG(chart.Size{Width: 540, Height: 170}, "wide") +
 		c.SVG(chart.Size{Width: 350, Height: 150}, "narrow"))
 }
