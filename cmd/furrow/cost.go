@@ -51,7 +51,7 @@ func showCost(c *cli.Context) error {
 	}
 	var skipped query.Skipped
 	costs, err := f.Reader().Reports().Costs(c.Context, q, &skipped)
-	if err = cmp.Or(err, unreadable(c, skipped)); err != nil {
+	if err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(costs.Tenants, costsSomething) {
@@ -59,7 +59,7 @@ func showCost(c *cli.Context) error {
 			return err
 		}
 	}
-	return printLine(c, costs, costsText(costs))
+	return cmp.Or(printLine(c, costs, costsText(costs)), unreadable(c, skipped))
 }
 
 func costsSomething(t cost.TenantCost) bool { return t.Devices > 0 || t.Readings > 0 }

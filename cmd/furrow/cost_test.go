@@ -158,4 +158,14 @@ func TestTenantWhoseDevicesNobodyCountedCosts(t *testing.T) {
 			t.Errorf("%+v", l)
 		}
 	}
+	today := schema.DayOf(tables.TicksOf(now))
+	strange := schema.Spending{Pipeline: "live", Day: today, From: today.Start(), Through: today.Start() + 1}.Entity()
+	strange.Set("Through", tables.String("{from: the future}"))
+	_, err := f.client.Table(f.names.Runs()).Do(t.Context(), tables.InsertOrReplace(strange))
+	must(t, err)
+	code, out, errs := f.run("cost --json")
+	if got := jsonOf[cost.Costs](t, out); code != exitFailed || !strings.Contains(errs, "the answer is incomplete") ||
+		got[0].Unreadable != 1 || got[0].Fleet.Readings != 2 {
+		t.Errorf("without the runs of today: exit %d, %s%s", code, out, errs)
+	}
 }

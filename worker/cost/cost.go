@@ -46,6 +46,9 @@ type Costs struct {
 	Fleet   *TenantCost  `json:"fleet,omitempty"` // All tenants. Absent where one tenant was asked for.
 	Through *time.Time   `json:"through"`         // runs are counted until then; null if none is
 	Prices  string       `json:"prices"`          // source of the prices
+
+	// Rows that cannot be read: the figures lack what they have. Absent for none.
+	Unreadable int64 `json:"unreadable,omitempty"`
 }
 
 // A Counted is what was counted.
@@ -262,6 +265,7 @@ func Join(all []Costs) (out Costs) {
 		if c.Through != nil && (out.Through == nil || c.Through.After(*out.Through)) {
 			out.Through = c.Through
 		}
+		out.Unreadable += c.Unreadable
 		for _, t := range c.Tenants {
 			i, known := at[line{t.Tenant, t.Day}]
 			if !known {

@@ -87,3 +87,23 @@ func TestTenantsSeeTheirOwnCostsAlone(t *testing.T) {
 		}
 	}
 }
+
+// TestCostsSayWhatTheyLack: a newer program wrote what the runs of today did.
+func TestCostsSayWhatTheyLack(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t, 2, Config{Loopback: true})
+	today := schema.DayOf(tables.TicksOf(time.Now()))
+	e := schema.Spending{Pipeline: "live", Day: today, From: today.Start(), Through: today.Start() + 1}.Entity()
+	e.Set("Through", tables.String("{from: the future}"))
+	must.Have(g.Client.Table(g.Names.Runs()).Do(t.Context(), tables.InsertOrReplace(e)))(t)
+	operator := g.signIn(t, g.add(t, "root", schema.Operator, ""))
+	var costs cost.Costs
+	_, body, _ := operator.ask(http.MethodGet, "/v1/costs", "")
+	must.Succeed(t, json.Unmarshal([]byte(body), &costs))
+	if costs.Unreadable != 1 {
+		t.Errorf("costs without the row: %s", body)
+	}
+	if _, page, _ := operator.ask(http.MethodGet, "/costs", ""); !strings.Contains(page, "1\u00a0row could not be read") {
+		t.Errorf("the page does not say so: %s", page)
+	}
+}

@@ -71,7 +71,9 @@ func (f Reports) Costs(ctx context.Context, q CostQuestion, skipped *Skipped) (c
 	if err := reading.Wait(); err != nil {
 		return cost.Costs{}, err
 	}
-	return cost.Of(c), nil
+	out := cost.Of(c)
+	out.Unreadable = skipped.N
+	return out, nil
 }
 
 // tenants returns the tenants that have reports, also those whose devices nobody has counted: they came later on that
