@@ -1,25 +1,41 @@
 // Package effort says how much a test tries: a sample in go test ./..., which has to
-// answer in minutes, and everything where FURROW_TEST_LONG is set, as .ci/long sets it.
+// answer in minutes, everything where FURROW_TEST_LONG is 1, and where it is N, one in N,
+// at random: .ci/long, which has to answer in an hour, tries others each time.
 package effort
 
 import (
+	"math/rand/v2"
 	"os"
 	"strconv"
 	"testing"
 	"time"
 )
 
-// Long reports whether a test tries everything that it can try.
-func Long() bool { return os.Getenv("FURROW_TEST_LONG") != "" }
+// Long reports whether a test tries more than a sample.
+func Long() bool { return oneIn() > 0 }
 
-// Of returns the numbers from 0 to n-1 that a test tries, in ascending order: all of
-// them if Long, otherwise at most sample of them at equal distances, with the first and
-// the last. The choice is always the same. With n = 100 and a sample of 4 it is 0, 33,
-// 66 and 99. With -short, as races are looked for, it is a third of the sample.
+// oneIn returns the number N in FURROW_TEST_LONG: 0 if it is not set, 1 if it is no number.
+func oneIn() int {
+	text := os.Getenv("FURROW_TEST_LONG")
+	if n, err := strconv.Atoi(text); err == nil || text == "" {
+		return n
+	}
+	return 1
+}
+
+// Of returns the numbers from 0 to n-1 that a test tries, in ascending order. If Long, it
+// is the first and those at distances of Step. Otherwise it is at most sample of them at
+// equal distances, with the first and the last, and always the same: of 100 with a sample
+// of 4, they are 0, 33, 66 and 99. With -short, as races are looked for, it is a third of
+// the sample.
 func Of(n, sample int) []int {
 	switch {
 	case Long():
-		sample = n
+		var numbers []int
+		for i := 0; i < n; i += Step(1) {
+			numbers = append(numbers, i)
+		}
+		return numbers
 	case testing.Short():
 		sample = (sample + 2) / 3
 	}
@@ -43,12 +59,13 @@ func OnlyLong(t testing.TB, otherwise string) {
 	}
 }
 
-// Step returns how far apart the operations are that a test tries while it does not know
-// how many there are: 1 if Long, otherwise usual, and three times as far with -short.
+// Step returns how far the next operation is that a test tries while it does not know how
+// many there are: usual, and three times as far with -short. If Long, it is N on average,
+// and at random: a failure names the operation.
 func Step(usual int) int {
 	switch {
 	case Long():
-		return 1
+		return 1 + rand.IntN(2*oneIn()-1)
 	case testing.Short():
 		return 3 * usual
 	}

@@ -31,6 +31,15 @@ func TestALongRunTriesAll(t *testing.T) {
 	}
 }
 
+func TestALongRunMayTryOneInFour(t *testing.T) {
+	t.Setenv("FURROW_TEST_LONG", "4")
+	const n = 10_000
+	got := Of(n, 2)
+	if !slices.IsSorted(got) || got[0] != 0 || len(got) < n/5 || len(got) > n/3 || got[len(got)-1] < n-7 {
+		t.Errorf("of %d, it tries %d, from %d to %d", n, len(got), got[0], got[len(got)-1])
+	}
+}
+
 func TestABusyMachineTriesLess(t *testing.T) {
 	if _, ok := t.Deadline(); !ok {
 		t.Skip("this process has no end")
