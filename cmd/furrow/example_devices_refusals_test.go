@@ -126,7 +126,8 @@ var rowKeys = regexp.MustCompile(`"RowKey":"([^"]+)"`)
 var units = regexp.MustCompile(`"unit": ?"(°|\\u00[bB]0)C"`)
 
 // insert refuses the first request of a device, stores the third one without an answer, and says nothing to the fourth
-// one until the device gives up. The second reading of a boot is one that storage never takes.
+// one until the device gives up. To the second and the fifth a proxy answers. The second reading of a boot is one that
+// storage never takes.
 func (s *refusingServer) insert(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	s.mu.Lock()
@@ -138,6 +139,11 @@ func (s *refusingServer) insert(w http.ResponseWriter, r *http.Request) {
 	n := s.called(device, "rows")
 	if n == 1 {
 		s.hold(w, device, http.StatusServiceUnavailable)
+		return
+	}
+	if page, is := map[int]int{2: http.StatusBadRequest, 5: http.StatusConflict}[n]; is {
+		w.WriteHeader(page)
+		_, _ = io.WriteString(w, "<html>not the page that you want</html>")
 		return
 	}
 	if n == 4 {
@@ -167,14 +173,19 @@ func (s *refusingServer) insert(w http.ResponseWriter, r *http.Request) {
 	if n == 3 {
 		panic(http.ErrAbortHandler)
 	}
+	refusal := ""
+	if status != http.StatusNoContent {
+		refusal = `{"odata.error":{"code":"Some"}}`
+	}
 	if len(keys) == 1 {
 		w.WriteHeader(status)
+		_, _ = io.WriteString(w, refusal)
 		return
 	}
 	w.Header().Set("Content-Type", "multipart/mixed; boundary=b")
 	w.WriteHeader(http.StatusAccepted)
 	fmt.Fprintf(w, "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\nContent-Type: application/http\r\n\r\n"+
-		"HTTP/1.1 %d %s\r\n\r\n\r\n--c--\r\n--b--\r\n", status, http.StatusText(status))
+		"HTTP/1.1 %d %s\r\n\r\n%s\r\n--c--\r\n--b--\r\n", status, http.StatusText(status), refusal)
 }
 
 const anyKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="

@@ -263,7 +263,8 @@ static long insert(int n) {
 	if (n == 1) {
 		row(request, sizeof request, lines[0]);
 		snprintf(url, sizeof url, "%s?%s", token.url, token.sas);
-		return post(url, request, 2, (const char *[]){"Content-Type: application/json", "Prefer: return-no-content"});
+		return post(url, request, 3, (const char *[]){"Content-Type: application/json", "Prefer: return-no-content",
+			"Accept: application/json;odata=minimalmetadata"});
 	}
 	int at = snprintf(request, sizeof request, "--batch_a\r\nContent-Type: multipart/mixed; boundary=changeset_a\r\n\r\n");
 	for (int i = 0; i < n; i++) {
@@ -291,14 +292,15 @@ static bool deliver(void) {
 	if (fit == 0) return remove_first(1, "dropped", "the token does not admit its time"), true;
 	n = fit;
 	long status = insert(n);
-	if (status == 201 || status == 204 || (status == 409 && n == 1)) { // 409: an earlier attempt stored it
+	bool own = strstr(reply, "\"odata.error\""); // else a proxy refuses, and knows no row
+	if (status == 201 || status == 204 || (status == 409 && n == 1 && own)) { // 409: an earlier attempt stored it
 		remove_first(n, "stored", "");
 		fails = refusals = 0;
 		if (singly > 0) singly--;
 		return true;
 	}
 	if (n > 1 && (status == 400 || status == 409 || status == 413)) return singly = n, true; // one row is why: find it
-	if (status == 400 || status == 413) return remove_first(1, "dropped", "storage refuses it"), true;
+	if ((status == 400 && own) || status == 413) return remove_first(1, "dropped", "storage refuses it"), true;
 	if (status == 401 || status == 403 || status == 404) { // this device or another of its cohort was revoked
 		token.valid = false;
 		if (refusals++ == 0) return true; // get a new one at once

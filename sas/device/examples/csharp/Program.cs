@@ -58,7 +58,7 @@ async Task<Token> GetToken(bool ring = false)
 static async Task Store(Token token, TableEntity reading)
 {
     try { await new TableClient(new Uri(token.Url), new AzureSasCredential(token.Sas)).AddEntityAsync(reading); }
-    catch (RequestFailedException e) when (e.Status == 409) { } // an earlier attempt stored it
+    catch (RequestFailedException e) when (e.ErrorCode == "EntityAlreadyExists") { } // an earlier attempt stored it
 }
 
 record Token(string Url, string Sas, string EarliestRowKey, string LatestRowKey, DateTimeOffset RenewAfter);

@@ -235,7 +235,8 @@ class Device:
         print("token until", answer["expires"])
 
     def insert(self, lines):
-        """Inserts rows, several of them in one transaction. Returns the status and Retry-After."""
+        """Inserts rows, several of them in one transaction. Returns the status, Retry-After, and whether storage
+        refuses them: a proxy has pages of its own, and knows no row."""
         rows = []
         for line in lines:
             key, values = line.split(" ", 1)
@@ -243,7 +244,9 @@ class Device:
         url, sas = self.token["url"], "?" + self.token["sas"]
         if len(rows) == 1:
             headers = ["Content-Type: application/json", "Prefer: return-no-content"]
-            return self.post(url + sas, headers, rows[0])[:2]
+            headers.append("Accept: application/json;odata=minimalmetadata")
+            status, wait, text = self.post(url + sas, headers, rows[0])
+            return status, wait, b'"odata.error"' in text
         body = "--batch_a\r\nContent-Type: multipart/mixed; boundary=changeset_a\r\n\r\n"
         for row in rows:
             body += "--changeset_a\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"
@@ -255,7 +258,7 @@ class Device:
         status, wait, text = self.post(url.rsplit("/", 1)[0] + "/$batch" + sas, headers, body)
         if status == 202:  # the real status is that of the response inside
             status = int((text + b"HTTP/1.1 0 ").split(b"HTTP/1.1 ", 1)[1][:3])
-        return status, wait
+        return status, wait, b'"odata.error"' in text
 
     def deliver(self):
         """Sends the oldest readings. Returns whether to go on at once."""
@@ -268,13 +271,13 @@ class Device:
         if n == 0:  # too old, for example: no token will ever admit it
             self.buffer.remove(1, "dropped", "the token does not admit its time")
             return True
-        status, wait = self.insert(lines[:n])
-        if status in (201, 204) or (status == 409 and n == 1):  # 409: an earlier attempt stored it
+        status, wait, own = self.insert(lines[:n])
+        if status in (201, 204) or (status == 409 and n == 1 and own):  # 409: an earlier attempt stored it
             self.buffer.remove(n, "stored")
             self.fails, self.refusals, self.singly = 0, 0, max(self.singly - n, 0)
         elif status in (400, 409, 413) and n > 1:  # because of one row: find it
             self.singly = n
-        elif status in (400, 413):
+        elif (status == 400 and own) or status == 413:
             self.buffer.remove(1, "dropped", "storage refuses it: %d" % status)
         elif status in (401, 403, 404) and self.refusals == 0:  # another device was revoked, perhaps
             self.token, self.refusals = None, 1

@@ -179,14 +179,14 @@ async function deliver() {
   const outside = some.findIndex((line) => keyOf(line) < token.earliestRowKey || keyOf(line) > token.latestRowKey);
   if (outside === 0) return remove(some.slice(0, 1), "dropped", "the token does not admit its time");
   if (outside > 0) some = some.slice(0, outside);
-  const { status, wait } = await insert(some);
-  const one = some.length === 1;
-  if (status === 201 || status === 204 || (status === 409 && one)) { // 409: an earlier attempt stored it
+  const { status, wait, text } = await insert(some);
+  const [one, own] = [some.length === 1, text.includes('"odata.error"')]; // else a proxy refuses, and knows no row
+  if (status === 201 || status === 204 || (status === 409 && one && own)) { // 409: an earlier attempt stored it
     remove(some, "stored");
     [fails, refusals, singly] = [0, 0, Math.max(singly - some.length, 0)];
   } else if ([400, 409, 413].includes(status) && !one) {
     singly = some.length; // one row is why: find it
-  } else if ([400, 413].includes(status)) {
+  } else if ((status === 400 && own) || status === 413) {
     remove(some, "dropped", `storage refuses it: ${status}`);
   } else {
     const denied = [401, 403, 404].includes(status); // this device or another of its cohort was revoked

@@ -140,13 +140,13 @@ deliver() { # reading
 		return
 	fi
 	post "$table?$token" 'Accept: application/json;odata=nometadata' "{\"PartitionKey\":\"$partition\",\"RowKey\":\"$row\",$(cat "$1")}"
-	case $status in
-	201 | 204 | 409) # 409: an earlier attempt stored it
+	case $status$answer in # a proxy that refuses has pages of its own, and knows no row
+	201* | 204* | 409*'"odata.error"'*) # 409: an earlier attempt stored it
 		forget "$1" stored
 		fails=0 refused=0
 		;;
-	400 | 413) forget "$1" dropped "storage refuses it: $status" ;;
-	401 | 403 | 404) # this device or another one of its cohort was revoked
+	400*'"odata.error"'* | 413*) forget "$1" dropped "storage refuses it: $status" ;;
+	401* | 403* | 404*) # this device or another one of its cohort was revoked
 		token='' refused=$((refused + 1))
 		[ $refused = 1 ] || { echo "failed not stored: $status" && return 1; }
 		;;
