@@ -387,6 +387,37 @@ func TestFollowGoesOnWithoutADeviceThatIsRemoved(t *testing.T) {
 	}
 }
 
+// TestFollowBringsNothingBackThatTheDestinationHasDeleted: the last token for the source may live for 90 days, and the
+// source goes on to have what retention or device remove --data deletes at the destination.
+func TestFollowBringsNothingBackThatTheDestinationHasDeleted(t *testing.T) {
+	t.Parallel()
+	c, _, at := newFollowed(t)
+	registry, late := sas.NewRegistry(c.To, c.Names), at+1
+	_, err := registry.Update(t.Context(), "pump-7", func(d *schema.Device) error {
+		d.Status = schema.Erased
+		return nil
+	})
+	must.Succeed(t, err)
+	m := memberOf(t, c, "pump-8")
+	raised := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
+	raised.Set(schema.MemberWatermark, tables.Int64(int64(late)))
+	must.Have(c.To.Table(c.Names.Fleet()).Do(t.Context(), tables.Merge(raised, tables.AnyETag)))(t)
+	e := tables.Entity{PartitionKey: "pump-8", RowKey: late.String()}
+	e.Set("temperature", tables.Double(22.5))
+	jobstest.Insert(t, c.From.Table(m.Readings), e)
+	n := must.Have(c.Follow(t.Context()))(t)
+	for _, device := range []string{"pump-7", "pump-8"} {
+		for _, e := range jobstest.Rows(t, c.To.Table(m.Readings), tables.Query{Range: tables.Partition(device)}) {
+			if device != "pump-8" || e.RowKey != late.String() {
+				t.Errorf("reading %s of %s is back", e.RowKey, device)
+			}
+		}
+	}
+	if notes := notesOf(t, c, "pump-8"); n != 1 || len(notes) != 1 || notes[0].From != late {
+		t.Errorf("%d readings are followed of 1, and the membership says %+v", n, notes)
+	}
+}
+
 // TestCopyIsFinishedWhileDevicesRenewTheirTokens: the endpoint of the source goes on, and each token changes the record
 // and the membership of its device.
 func TestCopyIsFinishedWhileDevicesRenewTheirTokens(t *testing.T) {

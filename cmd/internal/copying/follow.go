@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"furrow/cmd/internal/setup"
@@ -42,7 +43,7 @@ func (c *Copy) readingsAgain(ctx context.Context, until tables.Ticks) (inserted 
 		f := &follower{registry: sas.NewRegistry(c.To, c.Names), readings: p.to, until: until}
 		p.write = f.write
 		err := errors.Join(p.run(ctx, c.From.Table(table), func(Pass) {}), f.end(ctx))
-		if inserted += p.Written; err != nil {
+		if inserted += f.inserted; err != nil {
 			return inserted, fmt.Errorf("table %s: %w", table, err)
 		}
 	}
@@ -50,38 +51,79 @@ func (c *Copy) readingsAgain(ctx context.Context, until tables.Ticks) (inserted 
 }
 
 // A follower inserts readings, device by device, and has the pipelines of the destination fold them: they come there
-// with the account's key, so that the device may rest, and the checkpoints may have passed these rows.
+// with the account's key, so that the device may rest, and the checkpoints may have passed these rows. It inserts none
+// that retention or the removal of a device has deleted there.
 type follower struct {
 	registry sas.Registry
 	readings *tables.Table
 	until    tables.Ticks
-	device   string
-	past     *sas.PastWriter // of the device; nil: it has been removed
+	inserted int64
+
+	id      string        // of the device
+	device  schema.Device // without an ID: it has no record
+	members []schema.Member
+	past    *sas.PastWriter // of the device; nil: it has no note
 }
 
-func (f *follower) write(ctx context.Context, ops []tables.Op) error {
-	first := ops[0].Entity
-	if first.PartitionKey != f.device {
+func (f *follower) write(ctx context.Context, ops []tables.Op) (err error) {
+	if id := ops[0].Entity.PartitionKey; id != f.id {
 		if err := f.end(ctx); err != nil {
 			return err
 		}
-		d, err := f.registry.Get(ctx, schema.DeviceID(first.PartitionKey))
+		if err := f.begin(ctx, id); err != nil {
+			return err
+		}
+	}
+	ops = slices.DeleteFunc(slices.Clone(ops), func(op tables.Op) bool { return f.deleted(op.Entity.RowKey) })
+	if len(ops) == 0 {
+		return nil
+	}
+	if f.past == nil && f.device.ID != "" {
+		f.past = f.registry.WritePast(f.device, f.readings, schema.Import{
+			From: tables.TicksBefore(ops[0].Entity.RowKey), To: f.until, Late: true})
+	}
+	if f.past != nil {
+		err = f.past.Insert(ctx, ops)
+	}
+	if f.past == nil || tables.Absent(err) { // it has been removed
+		f.past = nil
+		_, err = f.readings.Submit(ctx, ops)
+	}
+	if err == nil {
+		f.inserted += int64(len(ops))
+	}
+	return err
+}
+
+// begin reads what the destination knows of a device: its memberships, or those that its record keeps since it has left.
+func (f *follower) begin(ctx context.Context, id string) (err error) {
+	if f.device, err = f.registry.Get(ctx, schema.DeviceID(id)); err != nil && !tables.Absent(err) {
+		return err
+	}
+	f.id, f.members = id, nil
+	if err != nil {
+		return nil
+	}
+	for _, t := range f.device.Tenants() {
+		m := f.device.Of(t)
+		e, err := f.registry.Fleet.Get(ctx, m.Month.String(), string(m.Key()))
+		if err == nil {
+			m, err = schema.MemberOf(e)
+		}
 		if err != nil && !tables.Absent(err) {
 			return err
 		}
-		if f.device = first.PartitionKey; err == nil {
-			f.past = f.registry.WritePast(d, f.readings, schema.Import{
-				From: tables.TicksBefore(first.RowKey), To: f.until, Late: true})
-		}
+		f.members = append(f.members, m)
 	}
-	if f.past != nil {
-		if err := f.past.Insert(ctx, ops); !tables.Absent(err) {
-			return err
-		}
-		f.past = nil // it has just been removed
-	}
-	_, err := f.readings.Submit(ctx, ops)
-	return err
+	return nil
+}
+
+// deleted reports whether a reading that is missing was deleted: with all that a device had, or by retention.
+func (f *follower) deleted(rowKey string) bool {
+	at := tables.TicksBefore(rowKey)
+	return f.device.Status == schema.Erased || slices.ContainsFunc(f.members, func(m schema.Member) bool {
+		return m.Has(at) && at < m.Watermark
+	})
 }
 
 // end ends the note of a device, unless it has been removed.
@@ -92,7 +134,7 @@ func (f *follower) end(ctx context.Context) (err error) {
 	if tables.Absent(err) {
 		err = nil
 	}
-	f.device, f.past = "", nil
+	f.id, f.device, f.members, f.past = "", schema.Device{}, nil, nil
 	return err
 }
 
