@@ -22,7 +22,8 @@ func copyCommand() *cli.Command {
 outputs, readings and records. FROM and TO are what --storage takes: served directories, env:NAME or file:NAME
 for connection strings. Devices go on writing to FROM and workers folding there. It compares row by row, and the
 archive object by object, and writes what differs, so stop it at any time, and run it again: the second time
-takes a fraction. No program works on TO until the copy is finished.
+takes a fraction. No program works on TO until the copy is finished. A TO that has a fleet already, or anything
+else in a table or container with one of its names, is refused.
 
 To finish, stop the schedulers and workers of FROM, while its tables stay served, and run it with --finish. It
 copies until both are equal, and lets programs work on TO: start them there, with the same master key, and

@@ -31,10 +31,13 @@ type Copy struct {
 var ErrLives = errors.New("a process works on it")
 
 // Once makes the destination equal to the source as it is, while that lives. From then on no program works on the
-// destination, until Finish. A destination that has a fleet of its own is refused.
+// destination, until Finish. A destination that has a fleet or anything else of its own is refused.
 func (c *Copy) Once(ctx context.Context) ([]Pass, error) {
 	if err := c.hasFleet(ctx); err != nil {
 		return nil, fmt.Errorf("source: %w", err)
+	}
+	if err := c.isFree(ctx); err != nil {
+		return nil, fmt.Errorf("destination: %w", err)
 	}
 	if err := c.unfinished(ctx); err != nil {
 		return nil, err
@@ -43,6 +46,42 @@ func (c *Copy) Once(ctx context.Context) ([]Pass, error) {
 		return nil, fmt.Errorf("destination: %w", err)
 	}
 	return c.passes(ctx)
+}
+
+// isFree returns an error if the destination has rows or files before a copy has begun there: the first pass would
+// delete them.
+func (c *Copy) isFree(ctx context.Context) error {
+	parts, err := c.parts(ctx)
+	if err != nil {
+		return err
+	}
+	names := []string{c.Names.Fleet()} // its first row says whether a copy has begun, or there is a fleet
+	for _, p := range parts {
+		names = append(names, p.tables...)
+	}
+	for _, name := range names {
+		for e, err := range c.To.Table(name).Entities(ctx, tables.Query{Size: 1}) {
+			switch {
+			case err == nil && schema.IsLayout(e):
+				return nil
+			case err == nil:
+				return fmt.Errorf("table %s has rows of something else, which the copy would delete: name another account, "+
+					"or delete the table", name)
+			case !tables.Absent(err):
+				return err
+			}
+			break
+		}
+	}
+	if c.FromArchive == nil || c.ToArchive == nil {
+		return nil
+	}
+	has, err := c.ToArchive.HasObjects(ctx)
+	if has {
+		err = fmt.Errorf("container %s has files of something else, which the copy would delete: name another account, "+
+			"or delete the container", c.Names.Archive())
+	}
+	return err
 }
 
 // unfinished marks the destination, or returns an error if it is no unfinished copy of the source.

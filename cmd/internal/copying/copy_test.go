@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/jobs/archive"
 	"furrow/jobs/jobstest"
 	"furrow/sas"
 	"furrow/tables"
@@ -208,6 +209,39 @@ func TestCopyIntoAFleetOrWhileWorkersLiveIsRefused(t *testing.T) {
 	if _, err := nobody.Once(t.Context()); err == nil {
 		t.Error("a source without a fleet is copied")
 	}
+}
+
+// TestCopyDeletesNothingOfOthers: an account may have a table or a container of a name that the fleet uses.
+func TestCopyDeletesNothingOfOthers(t *testing.T) {
+	t.Parallel()
+	source, into := newLiving(t), azuretest.Local(t)
+	source.stopWorking()
+	source.stopWriting()
+	c := copyTo(t, source.World.Connect(t, nil), source.Names, into)
+	store := func(in tables.Account) *archive.Store {
+		return must.Have(archive.Connect(archive.StoreConfig{Account: in, Container: c.Names.Archive()}))(t)
+	}
+	c.FromArchive = store(source.World.Account)
+	c.ToArchive = store(must.Have(tables.ParseAccount(into.ConnectionString()))(t))
+	refused := func(what string) {
+		t.Helper()
+		if _, err := c.Once(t.Context()); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("a destination that has a %s: %v", what, err)
+		}
+	}
+	devices, other := c.To.Table(c.Names.Devices()), tables.Entity{PartitionKey: "lamp", RowKey: "of another program"}
+	must.Succeed(t, devices.Create(t.Context()))
+	jobstest.Insert(t, devices, other)
+	refused("table " + devices.Name)
+	must.Have(devices.Do(t.Context(), tables.Delete(other.PartitionKey, other.RowKey, tables.AnyETag)))(t)
+	must.Succeed(t, c.ToArchive.Create(t.Context()))
+	must.Succeed(t, c.ToArchive.Put(t.Context(), "taxes.pdf", []byte("of another program"), ""))
+	refused("container " + c.Names.Archive())
+	if content, _, err := c.ToArchive.Get(t.Context(), "taxes.pdf"); err != nil || len(content) == 0 {
+		t.Errorf("the file is gone: %v", err)
+	}
+	must.Succeed(t, c.ToArchive.Delete(t.Context(), "taxes.pdf"))
+	must.Have(c.Finish(t.Context()))(t)
 }
 
 // mustEqual checks that every table is equal at both ends.
