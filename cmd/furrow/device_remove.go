@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -186,9 +185,7 @@ func (d *deviceAdmin) remove(
 	if line.Incidents += closed; err != nil || removed && eraser == nil {
 		return line, err
 	}
-	ended := func(t schema.Token) bool { return t.Policy != "" }
-	device.Tokens = slices.DeleteFunc(device.Tokens, ended)
-	if until := admin.LastExpiry(device); eraser != nil && !until.IsZero() {
+	if until := admin.LastUnended(device); eraser != nil && !until.IsZero() {
 		return line, fmt.Errorf("its last token expires at %s: %w", until.Format(time.RFC3339), errStillWrites)
 	}
 	if eraser != nil {

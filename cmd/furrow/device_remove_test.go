@@ -141,6 +141,8 @@ func TestRemovedDataIsGoneOnceNoTokenCanAddMore(t *testing.T) {
 	f.must("device remove pump-7 --yes")
 	f.must("device add pump-7 --json --enrollment=line5")
 	f.must("token pump-7 --json")
+	f.says("the last one that no revocation ends expires at 2", "device revoke pump-7")
+	f.must("device restore pump-7")
 
 	_, err := f.client.Table(f.names.Readings()).Do(t.Context(), tables.Insert(reading("pump-7", time.Now(), 21.5)))
 	must(t, err)

@@ -118,7 +118,7 @@ type statusLine struct {
 	Status   schema.Status   `json:"status"`
 	Readings string          `json:"readings"`
 	AtExpiry bool            `json:"atExpiry,omitempty"` // its tokens end when they expire
-	Until    *time.Time      `json:"until,omitempty"`    // with atExpiry, when the last one does
+	Until    *time.Time      `json:"until,omitempty"`    // when the last one does that did not end at once
 }
 
 // affectedLine is how many other devices need a new token, in JSON.
@@ -166,7 +166,7 @@ func (d *deviceAdmin) change(c *cli.Context, devices []schema.Device, to schema.
 func (d *deviceAdmin) printStatus(
 	c *cli.Context, device schema.Device, to schema.Status, atExpiry bool, delay time.Duration,
 ) error {
-	var until time.Time
+	until := admin.LastUnended(device)
 	if atExpiry {
 		now, err := d.device(c.Context, device.ID) // it may have got a token just before
 		if err != nil {
@@ -175,7 +175,7 @@ func (d *deviceAdmin) printStatus(
 		until = admin.LastExpiry(now)
 	}
 	line := statusLine{Device: device.ID, Status: to, Readings: device.Readings, AtExpiry: atExpiry}
-	if !until.IsZero() {
+	if !until.IsZero() && to == schema.Revoked {
 		line.Until = &until
 	}
 	told := "can get tokens again"
@@ -185,6 +185,9 @@ func (d *deviceAdmin) printStatus(
 		told = "is revoked: it gets no new token, and has none"
 	case atExpiry:
 		told = "is revoked: it gets no new token, and its last one expires at " + until.Format(time.RFC3339)
+	case !until.IsZero():
+		told = "is revoked: it gets no new token, and the last one that no revocation ends expires at " +
+			until.Format(time.RFC3339)
 	case delay > 0:
 		told = "is revoked: it gets no new token, and its tokens stop working within " + short(delay)
 	default:

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"furrow/sas"
@@ -94,6 +95,13 @@ func LastExpiry(d schema.Device) time.Time {
 		return time.Time{}
 	}
 	return last.Time()
+}
+
+// LastUnended returns when the last token of a device expires that no revocation ends; zero if none is valid. A device
+// keeps one where it registers again in another enrollment.
+func LastUnended(d schema.Device) time.Time {
+	d.Tokens = slices.DeleteFunc(slices.Clone(d.Tokens), func(t schema.Token) bool { return t.Policy != "" })
+	return LastExpiry(d)
 }
 
 // Lockout returns the first of the devices whose revocation locks out others for long, and its enrollment: devices

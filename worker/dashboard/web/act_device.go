@@ -161,6 +161,10 @@ func (s *acting) doRevoke(ctx context.Context, device schema.Device, how string)
 			s.expiry(ctx, device) + "."}, err
 	}
 	said := fmt.Sprintf("%s is revoked: it gets no new token, and its tokens have ended.", device.ID)
+	if until := admin.LastUnended(device); !until.IsZero() {
+		said = fmt.Sprintf("%s is revoked: it gets no new token, and the last one that no revocation ends expires "+
+			"at %s UTC.", device.ID, until.UTC().Format("2 Jan 15:04:05"))
+	}
 	return []string{said + s.delay(device.ID),
 		capital(s.others(ctx, device, true)) + "."}, err
 }
