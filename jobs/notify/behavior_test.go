@@ -8,11 +8,13 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"furrow/jobs/notify"
 	"furrow/tables"
+	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -69,6 +71,44 @@ func TestOpenIncidentsAreRepeatedUntilSomebodyAcknowledges(t *testing.T) {
 	}
 	if left := f.rows("ops"); len(left) > 0 {
 		t.Errorf("left: %+v", left)
+	}
+}
+
+// TestRepetitionsCostTheSame: an incident may stay open for a year. For no repetition does a job read more than for
+// those before it, and an incident keeps the record of the last one.
+func TestRepetitionsCostTheSame(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	target := f.hook(rec.server.URL)
+	target.Repeat = time.Hour
+	var requests atomic.Int64
+	n := f.notifier(f.connect(faults.Func(func(r *http.Request) (*http.Response, error) {
+		requests.Add(1)
+		return http.DefaultTransport.RoundTrip(r)
+	})), target)
+	f.happen(n, "ops", f.transition("pump-1", 1), f.transition("pump-2", 1))
+	var each []int64
+	for range 41 {
+		requests.Store(0)
+		deliver(t, n, "ops")
+		each = append(each, requests.Load())
+		f.advance(time.Hour)
+	}
+	if each[5] != each[40] || each[40] == 0 {
+		t.Errorf("%d requests for the fifth repetition, %d for the fortieth", each[5], each[40])
+	}
+	ids := rec.ids()
+	if len(ids) != 82 {
+		t.Fatalf("%d notifications", len(ids))
+	}
+	records := f.records()
+	for _, id := range []string{ids[0], ids[1], ids[80], ids[81]} {
+		if records[id].Outcome != schema.Delivered {
+			t.Errorf("record of %s: %+v", id, records[id])
+		}
+		delete(records, id)
+	}
+	if len(records) > 0 {
+		t.Errorf("%d more records", len(records))
 	}
 }
 

@@ -42,8 +42,13 @@ func (j *job) succeeded(ctx context.Context, all []schema.Delivery) {
 	for _, d := range all {
 		r := schema.DeliveryRecord{Delivery: d, Outcome: schema.Delivered, At: j.now}
 		j.beside.remember(r)
-		if !d.Erased {
-			ops = append(ops, tables.InsertOrReplace(j.row(r.Entity())))
+		if d.Erased {
+			continue
+		}
+		ops = append(ops, tables.InsertOrReplace(j.row(r.Entity())))
+		if d.Repeat--; d.Repeat > 0 { // else jobs would read more for each repetition
+			pk, rk := d.RecordKeys()
+			ops = append(ops, tables.Delete(pk, rk, tables.AnyETag))
 		}
 	}
 	if !writeAll(ctx, j.incidents(), ops, tries) {
