@@ -316,3 +316,35 @@ func TestActsComeNewestFirstAndByTenant(t *testing.T) {
 		t.Error("up does not create the table")
 	}
 }
+
+// TestFewActsOfATenantTakeOneRequest, however many it has in a month: a page of the dashboard shows the newest ones.
+func TestFewActsOfATenantTakeOneRequest(t *testing.T) {
+	f := newFixture(t)
+	must.Succeed(t, f.log.Table.Create(t.Context()))
+	begin := time.Date(2027, 2, 3, 0, 0, 0, 0, time.UTC)
+	for n, size := range []int{100, 2500} {
+		tenant := schema.Tenant(fmt.Sprint("tenant-", n))
+		var ops []tables.Op
+		for i := range size {
+			e := must.Have(schema.Act{ID: fmt.Sprint(i), At: tables.TicksOf(begin.Add(time.Duration(i) * time.Minute)),
+				Tenant: tenant}.Entity())(t)
+			if ops = append(ops, tables.Insert(e)); len(ops) == tables.MaxOps {
+				must.Have(f.log.Table.Submit(t.Context(), ops))(t)
+				ops = nil
+			}
+		}
+		before, got := f.operations.Load(), 0
+		for a, err := range f.log.Acts(t.Context(), tenant, begin, begin.AddDate(0, 0, 20)) {
+			must.Succeed(t, err)
+			if got++; a.ID != fmt.Sprint(size-got) {
+				t.Errorf("act %d of %d is %s", got, size, a.ID)
+			}
+			if got == 10 {
+				break
+			}
+		}
+		if n := f.operations.Load() - before; n != 1 || got != 10 {
+			t.Errorf("%d requests for %d acts of %d", n, got, size)
+		}
+	}
+}

@@ -76,7 +76,7 @@ func (l Log) begin(ctx context.Context, a schema.Act) error {
 func began() time.Time { return time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC) }
 
 // Acts yields the acts from a time to another, the newest first: those about a tenant, or for an empty tenant all.
-// It reads a month at a time.
+// Those about a tenant are read page by page, and all a month at a time, as storage has them by tenant.
 func (l Log) Acts(ctx context.Context, tenant schema.Tenant, from, to time.Time) iter.Seq2[schema.Act, error] {
 	return func(yield func(schema.Act, error) bool) {
 		if from.Before(began()) {
@@ -90,34 +90,61 @@ func (l Log) Acts(ctx context.Context, tenant schema.Tenant, from, to time.Time)
 				within = tables.Partition(schema.ActPartition(month, tenant))
 			}
 			within.Rows = rows
-			acts, err := l.read(ctx, within)
-			for _, a := range acts {
-				if !yield(a, nil) {
+			acts := l.read(ctx, within)
+			if tenant == "" {
+				acts = newestFirst(acts)
+			}
+			for a, err := range acts {
+				if !yield(a, err) || err != nil {
 					return
 				}
-			}
-			if err != nil {
-				yield(schema.Act{}, err)
-				return
 			}
 		}
 	}
 }
 
-// read returns the acts in a range, the newest first. Rows that cannot be read make an error, beside the others.
-func (l Log) read(ctx context.Context, within tables.Range) (acts []schema.Act, err error) {
-	var unreadable error
-	for row, err := range l.Table.Entities(ctx, tables.Query{Range: within}) {
-		if err != nil {
-			return nil, err
+// read yields the acts in a range in storage's order. Rows that cannot be read make an error, after the others.
+func (l Log) read(ctx context.Context, within tables.Range) iter.Seq2[schema.Act, error] {
+	return func(yield func(schema.Act, error) bool) {
+		var unreadable error
+		for row, err := range l.Table.Entities(ctx, tables.Query{Range: within}) {
+			if err != nil {
+				yield(schema.Act{}, err)
+				return
+			}
+			a, err := schema.ActOf(row)
+			if err != nil {
+				unreadable = err
+				continue
+			}
+			if !yield(a, nil) {
+				return
+			}
 		}
-		a, err := schema.ActOf(row)
-		if err != nil {
-			unreadable = err
-			continue
+		if unreadable != nil {
+			yield(schema.Act{}, unreadable)
 		}
-		acts = append(acts, a)
 	}
-	slices.SortStableFunc(acts, func(a, b schema.Act) int { return cmp.Compare(b.At, a.At) })
-	return acts, unreadable
+}
+
+// newestFirst yields acts of several tenants in the order of time. An error comes last.
+func newestFirst(all iter.Seq2[schema.Act, error]) iter.Seq2[schema.Act, error] {
+	return func(yield func(schema.Act, error) bool) {
+		var acts []schema.Act
+		var failed error
+		for a, err := range all {
+			if failed = err; err == nil {
+				acts = append(acts, a)
+			}
+		}
+		slices.SortStableFunc(acts, func(a, b schema.Act) int { return cmp.Compare(b.At, a.At) })
+		for _, a := range acts {
+			if !yield(a, nil) {
+				return
+			}
+		}
+		if failed != nil {
+			yield(schema.Act{}, failed)
+		}
+	}
 }
