@@ -1,6 +1,7 @@
 package device
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"slices"
@@ -202,8 +203,13 @@ func (b *buffer) remove(gone ...*entry) {
 	for _, e := range gone {
 		done.Done = append(done.Done, e.id())
 		b.bytes -= e.size()
+		switch i := slices.Index(b.entries, e); {
+		case i == 0: // as nearly always; it moves none of the others, however many wait
+			b.entries[0], b.entries = nil, b.entries[1:]
+		case i > 0:
+			b.entries = slices.Delete(b.entries, i, i+1)
+		}
 	}
-	b.entries = slices.DeleteFunc(b.entries, func(e *entry) bool { return slices.Contains(gone, e) })
 	close(b.changed)
 	b.changed = make(chan struct{})
 	if b.journal != nil {
@@ -226,11 +232,7 @@ func (b *buffer) mark() uint64 {
 func (b *buffer) waiting(upTo uint64) (n int, changed <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, e := range b.entries {
-		if e.n <= upTo {
-			n++
-		}
-	}
+	n, _ = slices.BinarySearchFunc(b.entries, upTo+1, func(e *entry, n uint64) int { return cmp.Compare(e.n, n) })
 	return n, b.changed
 }
 
