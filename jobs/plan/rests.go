@@ -73,7 +73,9 @@ func (pl *plan) findPlanned(ctx context.Context) error {
 	if !pl.Rests || pl.task.Before == 0 || pl.task.Extra {
 		return nil
 	}
-	q := tables.Query{Range: schema.MonthsOf(pl.Pipeline, pl.task.Before), Select: []string{"PartitionKey", "RowKey"}}
+	t := pl.task
+	q := tables.Query{Range: schema.MonthsBetween(pl.Pipeline, t.Before, t.First, t.Last),
+		Select: []string{"PartitionKey", "RowKey"}}
 	for e, err := range pl.Client.Table(pl.Names.Runs()).Entities(ctx, q) {
 		if err != nil {
 			return err

@@ -82,3 +82,9 @@ func MonthsOf(p Pipeline, slot tables.Ticks) tables.Range {
 	return tables.Range{Partitions: tables.Is(FiguresPartition(p, slot)),
 		Rows: tables.KeysWithPrefix(monthFigures + Separator)}
 }
+
+// MonthsBetween returns the range of those of the partitions of the fleet from first to last.
+func MonthsBetween(p Pipeline, slot tables.Ticks, first, last Month) tables.Range {
+	return tables.RowsBetween(FiguresPartition(p, slot), monthFigures+Separator+first.String(),
+		monthFigures+Separator+last.String())
+}
