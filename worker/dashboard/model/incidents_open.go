@@ -40,7 +40,7 @@ type tenantOpen struct {
 // Bounds of what the poller reads of open incidents, whatever their number: at most so many requests a poll.
 const (
 	maxOpen         = 10_000 // of a tenant, the newest
-	openTenants     = 10     // read at a poll, the longest unread first
+	openTenants     = 10     // read at a poll, the longest unread first; all that were never read
 	checkedPerPoll  = 2      // incidents that are read, because a late entry of the index may be of a closed one
 	checkedAfter    = time.Minute
 	checkedAgain    = 10 * time.Minute
@@ -115,7 +115,8 @@ func (p *poller) closedIfLeft(ctx context.Context, id schema.DeviceID) (remains 
 	return err != nil, err
 }
 
-// due returns the tenants whose incidents were not read for an interval, the longest unread first.
+// due returns the tenants whose incidents were not read for an interval, the longest unread first: all that were never
+// read, as what is counted would lack theirs.
 func (o *openSet) due(all []tenantIn, interval time.Duration) []tenantIn {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
@@ -127,7 +128,11 @@ func (o *openSet) due(all []tenantIn, interval time.Duration) []tenantIn {
 	}
 	all = slices.DeleteFunc(all, func(t tenantIn) bool { return time.Since(read(t)) < interval })
 	slices.SortStableFunc(all, func(a, b tenantIn) int { return read(a).Compare(read(b)) })
-	return all[:min(len(all), openTenants)]
+	unread := 0
+	for unread < len(all) && read(all[unread]).IsZero() {
+		unread++
+	}
+	return all[:min(len(all), max(unread, openTenants))]
 }
 
 // replace takes what was read of a tenant.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +43,26 @@ func TestStreamClosesAnIncidentWhenItHasClosed(t *testing.T) {
 		if got := strings.Join(told, ", "); got != step.want {
 			t.Errorf("when the device is at %s, the stream says %q; want %q", step.site, got, step.want)
 		}
+	}
+}
+
+// TestFirstPollFindsTheOpenIncidentsOfAllTenants: the overview would show none of the others. Later polls read a few
+// tenants each.
+func TestFirstPollFindsTheOpenIncidentsOfAllTenants(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	const tenants = 25
+	for i := range tenants {
+		id := schema.DeviceID(fmt.Sprint("pump-", i))
+		f.Add(t, schema.Device{ID: id, Tenant: schema.Tenant(fmt.Sprint("t", i))})
+		f.Opens(t, "hot", id, time.Now().Add(-time.Hour), "critical")
+	}
+	s := over(t, f)
+	look(t, s)
+	if n := s.Incidents.countOpen(Filter{}).Critical; n != tenants {
+		t.Errorf("%d open incidents after the first poll, want %d", n, tenants)
+	}
+	if due := s.Incidents.open.due(s.Accounts.index.tenantsIn(0), 0); len(due) != openTenants {
+		t.Errorf("the next poll reads %d tenants, want %d", len(due), openTenants)
 	}
 }
 
