@@ -272,3 +272,36 @@ func TestFiguresOfOldRunsAreDeleted(t *testing.T) {
 		t.Error("what is no figure is gone, too")
 	}
 }
+
+// TestFiguresOfManyPartitionsAreDeleted: a run of a fleet with more than a thousand partitions adds more rows than a
+// page has. Each run deletes as many.
+func TestFiguresOfManyPartitionsAreDeleted(t *testing.T) {
+	w := jobstest.NewWorld(t, 1, 1)
+	f := w.NewFleet(t)
+	runs := w.Connect(t, nil).Table(f.Names.Runs())
+	now := tables.TicksOf(time.Now().Truncate(time.Minute))
+	var old []tables.Entity
+	for run := range 2 {
+		for n := range 1500 {
+			slot := now.Add(time.Duration(run)*time.Minute - 25*time.Hour)
+			month := schema.Month{Year: 2025 - n/1200, Month: time.Month(n/100%12 + 1), Shard: n % schema.MaxShards}
+			old = append(old, must.Have(schema.MonthFigures{Pipeline: "live", Slot: slot, Month: month}.Entity())(t))
+		}
+	}
+	jobstest.Insert(t, runs, old...)
+	p := f.Pipeline(t, nil)
+	for run := range 2 {
+		slot := now.Add(time.Duration(run) * time.Minute)
+		m := jobs.Message{Kind: jobs.Master, Pipeline: "live", Run: slot}
+		must.Have(p.Do(t.Context(), m, &jobstest.Line{}, nil))(t)
+		left := 0
+		for _, e := range jobstest.Rows(t, runs, tables.Query{}) {
+			if schema.IsMonthFigures(e) {
+				left++
+			}
+		}
+		if most := len(old) - 1500*(run+1); left > most {
+			t.Errorf("%d rows of old runs are left after %d runs, want %d at most", left, run+1, most)
+		}
+	}
+}

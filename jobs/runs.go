@@ -164,11 +164,12 @@ func (r runTable) began(ctx context.Context, from, to, every tables.Ticks) (n in
 // keepFigures is how long the figures of a run are kept. The run's own row stays.
 const keepFigures = 24 * time.Hour
 
-// prune deletes the figures of old runs: at most a page of them, which is more than a run adds. The next run's master
-// job continues.
+// prune deletes the figures of old runs, page by page: all those of one run at least, which is as much as a run adds.
+// The next run's master job continues.
 func (r runTable) prune(ctx context.Context, slot tables.Ticks) error {
 	old := tables.Keys{From: schema.FiguresPartition(r.pipeline, 0),
 		Before: schema.FiguresPartition(r.pipeline, slot.Add(-keepFigures))}
+	runs := map[string]bool{}
 	for page, err := range r.table.Rows(ctx, tables.Query{Range: tables.Range{Partitions: old},
 		Select: []string{"RowKey"}}) {
 		if err != nil {
@@ -176,6 +177,7 @@ func (r runTable) prune(ctx context.Context, slot tables.Ticks) error {
 		}
 		byRun := map[string][]tables.Op{}
 		for _, e := range page.Rows {
+			runs[e.PartitionKey] = true
 			byRun[e.PartitionKey] = append(byRun[e.PartitionKey], tables.Delete(e.PartitionKey, e.RowKey, tables.AnyETag))
 		}
 		for _, ops := range byRun {
@@ -183,7 +185,7 @@ func (r runTable) prune(ctx context.Context, slot tables.Ticks) error {
 				return err
 			}
 		}
-		if len(page.Rows) > 0 {
+		if len(runs) > 1 {
 			return nil
 		}
 	}
