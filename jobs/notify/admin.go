@@ -39,11 +39,11 @@ func (n *Notifier) Test(ctx context.Context, name schema.Target, to string) (see
 // error names it after all others were put back.
 func (n *Notifier) Redrive(ctx context.Context, name schema.Target) (back int, err error) {
 	target, _ := n.Target(name)
-	j := &job{Notifier: n, target: target}
-	found, err := j.read(ctx)
+	c := &claim{Notifier: n, target: target}
+	found, err := c.read(ctx)
 	if err == nil && !found { // another pipeline had the rules when it was given up
 		if _, err = n.Wake(ctx, name); err == nil {
-			_, err = j.read(ctx)
+			_, err = c.read(ctx)
 		}
 	}
 	if err != nil {
@@ -61,7 +61,7 @@ func (n *Notifier) Redrive(ctx context.Context, name schema.Target) (back int, e
 			continue
 		}
 		d.Due, d.Attempts, d.Message, d.Error = 0, 0, "", ""
-		d.Found = j.now // it has three days again
+		d.Found = c.now // it has three days again
 		_, err = n.deliveries().Do(ctx, tables.Insert(n.row(d.Entity())))
 		if err != nil && !errors.Is(err, tables.ErrExists) {
 			return back, err
@@ -79,7 +79,7 @@ func (n *Notifier) Redrive(ctx context.Context, name schema.Target) (back int, e
 	on.Set("Pause", tables.Int64(0))
 	on.Set("Most", tables.Int64(0))
 	on.Set("Off", tables.String(""))
-	on.Set("Retry", tables.Int64(int64(j.now+1))) // the second that storage tells has attempts before, too
+	on.Set("Retry", tables.Int64(int64(c.now+1))) // the second that storage tells has attempts before, too
 	_, err = n.runs().Do(ctx, tables.Merge(on, tables.AnyETag))
 	return back, errors.Join(err, unreadable)
 }

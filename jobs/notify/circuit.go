@@ -17,7 +17,7 @@ const (
 )
 
 // paused reports whether nothing is to be sent now. No pause is longer than a receiver can ask for.
-func (j *job) paused() bool { return j.state.Pause.ComesWithin(maxWait, j.now) }
+func (c *claim) paused() bool { return c.state.Pause.ComesWithin(maxWait, c.now) }
 
 // countOutcome counts the outcome of a sending.
 func (j *job) countOutcome(err error) {

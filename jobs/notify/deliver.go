@@ -15,7 +15,7 @@ import (
 func (n *Notifier) Deliver(ctx context.Context, name schema.Target) (Result, error) {
 	target, _ := n.Target(name)
 	strange := map[string]error{}
-	j := &job{Notifier: n, target: target, began: time.Now(), claim: rand.Text(), next: tables.MaxTicks,
+	j := &job{claim: claim{Notifier: n, target: target, id: rand.Text()}, began: time.Now(), next: tables.MaxTicks,
 		beside:   beside{Notifier: n, target: name, of: map[incidentKey]*besides{}, strange: strange},
 		mutes:    mutes{Notifier: n, of: map[schema.Tenant][]schema.Mute{}, strange: strange},
 		standing: map[openingKey]schema.Delivery{}, result: Result{Strange: strange}}
@@ -31,7 +31,7 @@ func (n *Notifier) Deliver(ctx context.Context, name schema.Target) (Result, err
 		j.next = 0
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseWithin)
 		defer cancel()
-		return Result{}, errors.Join(stopped, j.release(last)) // so that another worker need not wait for the claim's end
+		return Result{}, errors.Join(stopped, j.release(last)) // so that no other worker waits for the claim's end
 	}
 	if err != nil {
 		j.next = 0

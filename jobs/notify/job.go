@@ -11,15 +11,20 @@ import (
 	"furrow/tables/schema"
 )
 
-// A job is the work for one target.
-type job struct {
+// A claim is a target and its state, for which nobody else works while the state has the ID.
+type claim struct {
 	*Notifier
 	target *Target
-	claim  string
-	began  time.Time
-	now    tables.Ticks // storage's, when it began
+	id     string
+	now    tables.Ticks // storage's, when the state was read
 	state  schema.TargetState
-	retry  tables.Ticks // of the state, when it began
+}
+
+// A job is the work for one target.
+type job struct {
+	claim
+	began time.Time
+	retry tables.Ticks // of the state, when it began
 
 	all    map[[2]string]schema.Delivery // those that are due, by their keys
 	beside beside
@@ -33,15 +38,15 @@ type job struct {
 }
 
 // read reads the target's state. A target without one has no deliveries.
-func (j *job) read(ctx context.Context) (found bool, err error) {
-	pk, rk := schema.TargetKeys(j.Pipeline, j.target.Name)
-	for page, err := range j.runs().DatedRows(ctx, tables.Query{Range: tables.RowsBetween(pk, rk, rk)}) {
+func (c *claim) read(ctx context.Context) (found bool, err error) {
+	pk, rk := schema.TargetKeys(c.Pipeline, c.target.Name)
+	for page, err := range c.runs().DatedRows(ctx, tables.Query{Range: tables.RowsBetween(pk, rk, rk)}) {
 		if err != nil {
 			return false, err
 		}
 		for _, e := range page.Rows {
-			j.now = tables.TicksOf(page.Time)
-			j.state, err = schema.TargetStateOf(e)
+			c.now = tables.TicksOf(page.Time)
+			c.state, err = schema.TargetStateOf(e)
 			return true, err
 		}
 	}
@@ -49,23 +54,23 @@ func (j *job) read(ctx context.Context) (found bool, err error) {
 }
 
 // claimTarget claims the target, if something is due. An answer may be lost, so the row tells whose the claim is.
-func (j *job) claimTarget(ctx context.Context) (ours bool, err error) {
+func (c *claim) claimTarget(ctx context.Context) (ours bool, err error) {
 	for try := range tries {
-		found, err := j.read(ctx)
+		found, err := c.read(ctx)
 		switch {
 		case err == nil && !found:
 			return false, nil
-		case err == nil && j.state.Claim == j.claim:
+		case err == nil && c.state.Claim == c.id:
 			return true, nil
-		case err == nil && j.state.Waits(j.now):
+		case err == nil && c.state.Waits(c.now):
 			return false, nil
 		}
 		if err == nil {
-			j.state.Claim, j.state.Until = j.claim, j.now.Add(claimFor)
-			j.state.Due = j.state.Until
+			c.state.Claim, c.state.Until = c.id, c.now.Add(claimFor)
+			c.state.Due = c.state.Until
 			var w tables.Written
-			if w, err = j.runs().Do(ctx, tables.Merge(j.state.Entity(), j.state.ETag)); err == nil {
-				j.state.ETag = w.ETags[0]
+			if w, err = c.runs().Do(ctx, tables.Merge(c.state.Entity(), c.state.ETag)); err == nil {
+				c.state.ETag = w.ETags[0]
 				return true, nil
 			}
 		}
@@ -73,7 +78,7 @@ func (j *job) claimTarget(ctx context.Context) (ours bool, err error) {
 			return false, err
 		}
 	}
-	return false, fmt.Errorf("target %s: it cannot be claimed; tried %d times", j.target.Name, tries)
+	return false, fmt.Errorf("target %s: it cannot be claimed; tried %d times", c.target.Name, tries)
 }
 
 // release ends the claim and says when the next job has something to do. Who has written deliveries since this job
@@ -97,7 +102,9 @@ func (j *job) release(ctx context.Context) error {
 		etag := j.state.ETag
 		if etag != "" {
 			if _, err = j.runs().Do(ctx, tables.Merge(s.Entity(), etag)); err == nil {
-				j.again(s.Due)
+				if s.Due <= j.now.Add(soon) {
+					j.result.Again, j.result.After = true, max(0, time.Duration(s.Due-j.now)*100)
+				}
 				return nil
 			}
 		}
@@ -110,7 +117,7 @@ func (j *job) release(ctx context.Context) error {
 			j.state.ETag = ""
 			continue
 		}
-		if j.state.Claim != j.claim {
+		if j.state.Claim != j.id {
 			return nil // it was released and the answer lost, or somebody else has it by now
 		}
 		if j.state.Retry == j.retry { // nobody redrove the target meanwhile
@@ -119,12 +126,6 @@ func (j *job) release(ctx context.Context) error {
 		}
 	}
 	return err // the claim ends by itself
-}
-
-func (j *job) again(due tables.Ticks) {
-	if due <= j.now.Add(soon) {
-		j.result.Again, j.result.After = true, max(0, time.Duration(due-j.now)*100)
-	}
 }
 
 // pause waits before another try.

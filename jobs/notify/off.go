@@ -20,7 +20,7 @@ func (e *gone) Unwrap() error { return e.error }
 const OffRule schema.Rule = "target-off"
 
 // off reports whether the target is turned off: where it sends to is what wanted nothing any more.
-func (j *job) off() bool { return j.state.Off != "" && j.state.Off == j.target.Kind.String() }
+func (c *claim) off() bool { return c.state.Off != "" && c.state.Off == c.target.Kind.String() }
 
 // TurnedOn reports whether a target that was turned off sends elsewhere by now, or is no longer configured.
 func (n *Notifier) TurnedOn(s schema.TargetState) bool {
@@ -59,12 +59,12 @@ func (j *job) turn(ctx context.Context) error {
 }
 
 // itself returns the device that the incident is about.
-func (j *job) itself(ctx context.Context) (schema.Member, error) {
-	if j.Itself != nil {
-		return j.Itself(ctx, j.state.OffAt)
+func (c *claim) itself(ctx context.Context) (schema.Member, error) {
+	if c.Itself != nil {
+		return c.Itself(ctx, c.state.OffAt)
 	}
-	return schema.Member{Tenant: schema.Itself, Month: schema.MonthOf(j.state.OffAt.Time(), 0),
-		Device: schema.ItselfOf(j.Pipeline)}, nil
+	return schema.Member{Tenant: schema.Itself, Month: schema.MonthOf(c.state.OffAt.Time(), 0),
+		Device: schema.ItselfOf(c.Pipeline)}, nil
 }
 
 // writeTransition writes a transition of the incident and its deliveries to the other targets. It can be repeated.
@@ -101,8 +101,8 @@ func (j *job) writeTransition(ctx context.Context, t schema.Transition) error {
 }
 
 // write inserts or deletes a row, unless that was done before.
-func (j *job) write(ctx context.Context, table *tables.Table, op tables.Op) error {
-	op.Entity = j.row(op.Entity)
+func (n *Notifier) write(ctx context.Context, table *tables.Table, op tables.Op) error {
+	op.Entity = n.row(op.Entity)
 	_, err := table.Do(ctx, op)
 	if errors.Is(err, tables.ErrExists) || errors.Is(err, tables.ErrNotFound) {
 		return nil

@@ -75,7 +75,7 @@ func (j *job) firing(all []schema.Delivery) []schema.Delivery {
 }
 
 // most returns how many deliveries a message has at most.
-func (j *job) most() int { return cmp.Or(j.state.Most, maxIncidents) }
+func (c *claim) most() int { return cmp.Or(c.state.Most, maxIncidents) }
 
 // divide has deliveries that were too large a message sent in smaller ones by the next job. Nothing of it has arrived,
 // so they may have other IDs.

@@ -166,7 +166,8 @@ func (j *job) decoded(e tables.Entity) (d schema.Delivery, is bool) {
 
 // keepDue keeps a delivery that is due.
 func (j *job) keepDue(d schema.Delivery) {
-	if due := j.due(d); due.ComesWithin(j.longest(d), j.now) {
+	longest := max(pauseAfter(d.Attempts), j.target.repeat()) // that it waits: until it is tried again, or repeated
+	if due := j.due(d); due.ComesWithin(longest, j.now) {
 		j.next = min(j.next, due)
 		return
 	}
@@ -175,17 +176,12 @@ func (j *job) keepDue(d schema.Delivery) {
 }
 
 // due returns when a delivery is to be sent, zero: now. What failed before the target answered again waits no longer.
-func (j *job) due(d schema.Delivery) tables.Ticks {
-	retry := j.state.Retry
-	if retry <= j.now+1 && d.Attempts > 0 && d.Due.Add(-pauseAfter(d.Attempts)) < retry { // else of a clock that was wrong
+func (c *claim) due(d schema.Delivery) tables.Ticks {
+	retry := c.state.Retry
+	if retry <= c.now+1 && d.Attempts > 0 && d.Due.Add(-pauseAfter(d.Attempts)) < retry { // else of a clock that was wrong
 		return 0
 	}
 	return d.Due
-}
-
-// longest returns how long a delivery waits at most: until it is tried again, or repeated.
-func (j *job) longest(d schema.Delivery) time.Duration {
-	return max(pauseAfter(d.Attempts), j.target.repeat())
 }
 
 // groups divides the deliveries that are due into those of one message each, or of several if they are too many. First
@@ -230,16 +226,16 @@ func inOrder(a, b schema.Delivery) int {
 }
 
 // until returns until when a group waits for others.
-func (j *job) until(g []schema.Delivery) tables.Ticks {
+func (c *claim) until(g []schema.Delivery) tables.Ticks {
 	wait := tables.MaxTicks
 	for _, d := range g {
 		if d.Repeat > 0 || d.Due > 0 { // it has waited before
 			return 0
 		}
-		if d.Found > j.now { // by a clock that was wrong
+		if d.Found > c.now { // by a clock that was wrong
 			return 0
 		}
-		wait = min(wait, d.Found.Add(j.target.GroupWait))
+		wait = min(wait, d.Found.Add(c.target.GroupWait))
 	}
 	return wait
 }
