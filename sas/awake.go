@@ -69,7 +69,7 @@ func (i *Issuer) Ring(ctx context.Context, device schema.DeviceID, late tables.T
 // else maintains it.
 func (i *Issuer) note(ctx context.Context, d schema.Device, change func(tables.Ticks) tables.Ticks) (bool, error) {
 	for range tries {
-		m, _, err := i.Registry.member(ctx, d)
+		m, _, err := i.Registry.memberOf(ctx, d, d.Tenant)
 		switch {
 		case errors.Is(err, schema.ErrNewer), tables.Absent(err): // a newer program maintains it, or it is being removed
 			return false, nil

@@ -63,11 +63,6 @@ func renewed(stored schema.Imports, note schema.Import, now tables.Ticks) schema
 	return note
 }
 
-// member reads the membership of a device, and the time of the service.
-func (r Registry) member(ctx context.Context, d schema.Device) (schema.Member, tables.Ticks, error) {
-	return r.memberOf(ctx, d, d.Tenant)
-}
-
 // memberOf reads the membership of a device for a tenant, and the time of the service, also if there is none.
 func (r Registry) memberOf(ctx context.Context, d schema.Device, t schema.Tenant) (schema.Member, tables.Ticks, error) {
 	at := schema.Member{Month: d.Month, Tenant: t, Device: d.ID}.Place()

@@ -217,7 +217,7 @@ func (i *Issuer) reserve(ctx context.Context, device schema.DeviceID, e schema.E
 		}
 		defer done()
 	}
-	return i.Registry.reserve(ctx, e, device)
+	return i.Registry.Places.reserve(ctx, e, device)
 }
 
 // FirstContact returns the record of a new device, with its enrollment's defaults.

@@ -119,7 +119,7 @@ func insert(t *testing.T, a sas.Answer, partition, row string) int {
 // registryOf returns the fixture's registry as another client reaches it.
 func (y *fixture) registryOf(c *tables.Client) sas.Registry {
 	return sas.Registry{Devices: c.Table(y.registry.Devices.Name), Fleet: c.Table(y.registry.Fleet.Name),
-		Places: c.Table(y.registry.Places.Name)}
+		Places: sas.Places{Table: c.Table(y.registry.Places.Name)}}
 }
 
 // A killer ends its caller's context at the first fault.

@@ -101,7 +101,7 @@ func (r Registry) planMove(ctx context.Context, mv Move) (p movePlan, err error)
 		return p, err
 	}
 	var now tables.Ticks
-	if p.old, now, err = r.member(ctx, p.device); err != nil {
+	if p.old, now, err = r.memberOf(ctx, p.device, p.device.Tenant); err != nil {
 		return p, err
 	}
 	at := mv.At

@@ -19,6 +19,9 @@ var ErrFull = errors.New("as many devices have registered themselves in the enro
 // within half a minute.
 const provisional = time.Minute
 
+// Places are those that devices take that register themselves in enrollments.
+type Places struct{ *tables.Table }
+
 // reserve takes a place of an enrollment for a device that registers itself, or fails with ErrFull. A device keeps its
 // place until it is removed, even if its registration is interrupted here and never completed.
 //
@@ -26,13 +29,13 @@ const provisional = time.Minute
 // the number of places, on the version of that number that was read. So the number always equals the rows, and there
 // are never more than the limit, whatever processes crash, compete or miss answers: a repeat finds the device's row.
 // Without a limit nothing is counted, and devices do not wait for each other.
-func (r Registry) reserve(ctx context.Context, e schema.Enrollment, device schema.DeviceID) error {
+func (p Places) reserve(ctx context.Context, e schema.Enrollment, device schema.DeviceID) error {
 	place := schema.PlaceOf(e.ID, device)
 	if e.MaxDevices == 0 {
-		_, err := r.Places.Do(ctx, tables.Insert(place))
+		_, err := p.Do(ctx, tables.Insert(place))
 		if errors.Is(err, tables.ErrNoTable) { // of a fleet that an older program set up
-			if err = r.Places.Create(ctx); err == nil {
-				_, err = r.Places.Do(ctx, tables.Insert(place))
+			if err = p.Create(ctx); err == nil {
+				_, err = p.Do(ctx, tables.Insert(place))
 			}
 		}
 		if errors.Is(err, tables.ErrExists) {
@@ -40,72 +43,76 @@ func (r Registry) reserve(ctx context.Context, e schema.Enrollment, device schem
 		}
 		return err
 	}
-	var err error
+	return swapping(ctx, func() error { return p.tryReserve(ctx, e, place) })
+}
+
+// swapping tries a change again while others change the same rows.
+func swapping(ctx context.Context, change func() error) (err error) {
 	for try := range swaps {
-		if err := pause(ctx, try); err != nil {
-			return err
+		if err = pause(ctx, try); err == nil {
+			err = change()
 		}
-		if err = r.tryReserve(ctx, e, place); !errors.Is(err, tables.ErrConflict) {
-			return err
+		if !errors.Is(err, tables.ErrConflict) {
+			break
 		}
 	}
 	return err
 }
 
-func (r Registry) tryReserve(ctx context.Context, e schema.Enrollment, place tables.Entity) error {
-	counted, err := r.places(ctx, e.ID)
+func (p Places) tryReserve(ctx context.Context, e schema.Enrollment, place tables.Entity) error {
+	counted, err := p.number(ctx, e.ID)
 	if err != nil {
 		return err
 	}
 	if counted.Number >= e.MaxDevices {
-		_, err := r.Places.Get(ctx, place.PartitionKey, place.RowKey)
+		_, err := p.Get(ctx, place.PartitionKey, place.RowKey)
 		if errors.Is(err, tables.ErrNotFound) {
 			return ErrFull
 		}
 		return err
 	}
 	counted.Number++
-	_, err = r.Places.Submit(ctx, []tables.Op{tables.Insert(place), tables.Replace(counted.Entity(), counted.ETag)})
+	_, err = p.Submit(ctx, []tables.Op{tables.Insert(place), tables.Replace(counted.Entity(), counted.ETag)})
 	if errors.Is(err, tables.ErrExists) {
 		return nil
 	}
 	return err
 }
 
-// places returns the number of an enrollment's places, and makes the row with it if there is none.
-func (r Registry) places(ctx context.Context, id schema.EnrollmentID) (schema.Places, error) {
+// number returns the number of an enrollment's places, and makes the row with it if there is none.
+func (p Places) number(ctx context.Context, id schema.EnrollmentID) (schema.Places, error) {
 	for range 2 {
-		row, err := r.Places.Get(ctx, string(id), schema.PlacesRow)
+		row, err := p.Get(ctx, string(id), schema.PlacesRow)
 		switch {
 		case err == nil:
 			counted, err := schema.PlacesOf(row)
 			if err != nil || counted.Final {
 				return counted, err
 			}
-			number, now, err := r.countPlaces(ctx, id)
+			number, now, err := p.count(ctx, id)
 			counted.Number, counted.Final = number, now.Sub(counted.Since.Time()) > provisional
 			return counted, err
 		case !tables.Absent(err):
 			return schema.Places{}, err
 		}
-		if err := r.Places.Create(ctx); err != nil {
+		if err := p.Create(ctx); err != nil {
 			return schema.Places{}, err
 		}
-		_, now, err := r.countPlaces(ctx, id)
+		_, now, err := p.count(ctx, id)
 		if err != nil {
 			return schema.Places{}, err
 		}
 		fresh := schema.Places{Enrollment: id, Since: tables.TicksOf(now)}
-		if _, err := r.Places.Do(ctx, tables.Insert(fresh.Entity())); err != nil && !errors.Is(err, tables.ErrExists) {
+		if _, err := p.Do(ctx, tables.Insert(fresh.Entity())); err != nil && !errors.Is(err, tables.ErrExists) {
 			return schema.Places{}, err
 		}
 	}
 	return schema.Places{}, fmt.Errorf("the places of enrollment %s: %w", id, tables.ErrConflict)
 }
 
-// countPlaces counts the places of an enrollment, and returns storage's time.
-func (r Registry) countPlaces(ctx context.Context, id schema.EnrollmentID) (n int, now time.Time, err error) {
-	for page, err := range r.Places.Rows(ctx, tables.Query{Range: schema.PlacesIn(id), Select: []string{"RowKey"}}) {
+// count counts the places of an enrollment, and returns storage's time.
+func (p Places) count(ctx context.Context, id schema.EnrollmentID) (n int, now time.Time, err error) {
+	for page, err := range p.Rows(ctx, tables.Query{Range: schema.PlacesIn(id), Select: []string{"RowKey"}}) {
 		if errors.Is(err, tables.ErrNoTable) {
 			break
 		}
@@ -122,15 +129,15 @@ func (r Registry) countPlaces(ctx context.Context, id schema.EnrollmentID) (n in
 }
 
 // SelfRegistered returns how many devices have registered themselves in an enrollment and were not removed since.
-func (r Registry) SelfRegistered(ctx context.Context, id schema.EnrollmentID) (int, error) {
-	n, _, err := r.countPlaces(ctx, id)
+func (p Places) SelfRegistered(ctx context.Context, id schema.EnrollmentID) (int, error) {
+	n, _, err := p.count(ctx, id)
 	return n, err
 }
 
-// ForgetPlaces makes the places of an enrollment be counted again. It must be called before an enrollment gets a limit,
+// Forget makes the places of an enrollment be counted again. It must be called before an enrollment gets a limit,
 // because the number is not kept without one.
-func (r Registry) ForgetPlaces(ctx context.Context, id schema.EnrollmentID) error {
-	_, err := r.Places.Do(ctx, tables.Delete(string(id), schema.PlacesRow, tables.AnyETag))
+func (p Places) Forget(ctx context.Context, id schema.EnrollmentID) error {
+	_, err := p.Do(ctx, tables.Delete(string(id), schema.PlacesRow, tables.AnyETag))
 	if tables.Absent(err) {
 		return nil
 	}
@@ -138,32 +145,24 @@ func (r Registry) ForgetPlaces(ctx context.Context, id schema.EnrollmentID) erro
 }
 
 // release gives a device's place back.
-func (r Registry) release(ctx context.Context, id schema.EnrollmentID, device schema.DeviceID) error {
+func (p Places) release(ctx context.Context, id schema.EnrollmentID, device schema.DeviceID) error {
 	if id == "" {
 		return nil // it was registered without an enrollment
 	}
-	var err error
-	for try := range swaps {
-		if err := pause(ctx, try); err != nil {
-			return err
-		}
-		if err = r.tryRelease(ctx, id, device); !errors.Is(err, tables.ErrConflict) {
-			break
-		}
-	}
+	err := swapping(ctx, func() error { return p.tryRelease(ctx, id, device) })
 	if tables.Absent(err) {
 		return nil // there is none, or a lost answer was of success
 	}
 	return err
 }
 
-func (r Registry) tryRelease(ctx context.Context, id schema.EnrollmentID, device schema.DeviceID) error {
+func (p Places) tryRelease(ctx context.Context, id schema.EnrollmentID, device schema.DeviceID) error {
 	place := schema.PlaceOf(id, device)
-	if _, err := r.Places.Get(ctx, place.PartitionKey, place.RowKey); err != nil {
+	if _, err := p.Get(ctx, place.PartitionKey, place.RowKey); err != nil {
 		return err
 	}
 	free := []tables.Op{tables.Delete(place.PartitionKey, place.RowKey, tables.AnyETag)}
-	row, err := r.Places.Get(ctx, string(id), schema.PlacesRow)
+	row, err := p.Get(ctx, string(id), schema.PlacesRow)
 	if err == nil {
 		counted, errRow := schema.PlacesOf(row)
 		counted.Number = max(0, counted.Number-1)
@@ -172,7 +171,7 @@ func (r Registry) tryRelease(ctx context.Context, id schema.EnrollmentID, device
 		err = nil
 	}
 	if err == nil {
-		_, err = r.Places.Submit(ctx, free)
+		_, err = p.Submit(ctx, free)
 	}
 	return err
 }

@@ -41,7 +41,7 @@ func (y *fixture) registered() (n int) {
 
 func (y *fixture) mustHavePlaces(when string, want int) {
 	y.t.Helper()
-	n, err := y.registry.SelfRegistered(y.t.Context(), y.enrollment.ID)
+	n, err := y.registry.Places.SelfRegistered(y.t.Context(), y.enrollment.ID)
 	if must.Succeed(y.t, err); n != want {
 		y.t.Errorf("%s: %d places, want %d", when, n, want)
 	}
@@ -113,7 +113,7 @@ func TestLimitCountsDevicesThatRegisteredBeforeIt(t *testing.T) {
 
 	y.enrollment.MaxDevices = 0 // registrations are not counted
 	y.mustIssue("pump-4")
-	must.Succeed(t, y.registry.ForgetPlaces(t.Context(), y.enrollment.ID))
+	must.Succeed(t, y.registry.Places.Forget(t.Context(), y.enrollment.ID))
 	y.enrollment.MaxDevices = 5
 	if _, err := y.issuer.Issue(t.Context(), "pump-5", y.enrollment); !errors.Is(err, sas.ErrFull) {
 		t.Errorf("the sixth device: %v", err)

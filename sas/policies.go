@@ -1,6 +1,7 @@
 package sas
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -57,12 +58,7 @@ type Policies struct {
 	state repairState
 }
 
-func (p *Policies) log() *slog.Logger {
-	if p.Log == nil {
-		return slog.Default()
-	}
-	return p.Log
-}
+func (p *Policies) log() *slog.Logger { return cmp.Or(p.Log, slog.Default()) }
 
 func (p *Policies) table() *tables.Table { return p.Client.Table(p.Names.Policies()) }
 

@@ -113,7 +113,7 @@ func (p *Policies) list(ctx context.Context) (names []string, err error) {
 // reconcileTable reconciles a table's policies and closes its changes when they have lasted.
 func (p *Policies) reconcileTable(ctx context.Context, readings string) (reconciled, error) {
 	s, err := p.reconcile(ctx, readings)
-	w := p.tableState(readings)
+	w := p.state.of(readings)
 	seen := time.Since(w.last) <= 2*every
 	w.last = time.Now()
 	switch {
@@ -148,16 +148,16 @@ func (p *Policies) close(ctx context.Context, s *reconciled) error {
 	return err
 }
 
-func (p *Policies) tableState(readings string) *tableState {
-	p.state.mu.Lock()
-	defer p.state.mu.Unlock()
-	if p.state.tables == nil {
-		p.state.tables = map[string]*tableState{}
+func (s *repairState) of(readings string) *tableState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tables == nil {
+		s.tables = map[string]*tableState{}
 	}
-	w := p.state.tables[readings]
+	w := s.tables[readings]
 	if w == nil {
 		w = &tableState{}
-		p.state.tables[readings] = w
+		s.tables[readings] = w
 	}
 	return w
 }
@@ -172,7 +172,7 @@ func (p *Policies) report(ctx context.Context, table string, err error, c *Polic
 		text = err.Error()
 		c.Errors++
 	}
-	w := p.tableState(table)
+	w := p.state.of(table)
 	switch {
 	case text == w.trouble:
 	case text != "":

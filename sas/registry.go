@@ -14,14 +14,15 @@ import (
 type Registry struct {
 	Devices *tables.Table
 	Fleet   *tables.Table
-	Places  *tables.Table
+	Places  Places
 	// Prefixes keep new devices from being imported under the prefix of another enrollment. nil: nothing does.
 	Prefixes *Enrollments
 }
 
 // NewRegistry returns the registry of the fleet with these names.
 func NewRegistry(c *tables.Client, names schema.Names) Registry {
-	return Registry{Devices: c.Table(names.Devices()), Fleet: c.Table(names.Fleet()), Places: c.Table(names.Places())}
+	return Registry{Devices: c.Table(names.Devices()), Fleet: c.Table(names.Fleet()),
+		Places: Places{c.Table(names.Places())}}
 }
 
 // Get returns the record of a device, or tables.ErrNotFound, also if the table does not exist.
@@ -67,8 +68,8 @@ func (r Registry) Register(ctx context.Context, d schema.Device) (schema.Device,
 // write; zero: nobody knows.
 func (r Registry) insertMembers(ctx context.Context, d schema.Device, now, awake tables.Ticks) error {
 	if len(d.Tenants()) > 1 && len(d.Kept.Members) == 0 {
-		return fmt.Errorf("device %s: its fleet row: %w: it has belonged to other tenants, and nothing else says when", d.ID,
-			tables.ErrNotFound)
+		return fmt.Errorf("device %s: its fleet row: %w: it has belonged to other tenants, and nothing else says when",
+			d.ID, tables.ErrNotFound)
 	}
 	var ops []tables.Op
 	for _, t := range d.Tenants() {
@@ -129,7 +130,7 @@ func (r Registry) deleteMembers(ctx context.Context, d schema.Device) error {
 // changes the row agrees with the last record.
 func (r Registry) follow(ctx context.Context, d schema.Device) error {
 	for range tries {
-		stored, now, err := r.member(ctx, d)
+		stored, now, err := r.memberOf(ctx, d, d.Tenant)
 		switch {
 		case tables.Absent(err):
 			return r.restoreMembers(ctx, d, now)

@@ -40,7 +40,7 @@ func (p *Policies) Remove(ctx context.Context, d schema.Device) error {
 	if err := r.endMembers(ctx, d); err != nil {
 		return err
 	}
-	return r.release(ctx, d.Enrollment, d.ID)
+	return r.Places.release(ctx, d.Enrollment, d.ID)
 }
 
 // endMembers deletes the memberships of a device, all at once, and on the versions whose content its record keeps:

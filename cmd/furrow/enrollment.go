@@ -249,7 +249,7 @@ func enrollmentList(c *cli.Context) error {
 	for _, e := range all {
 		line := enrollmentLineOf(e)
 		if e.MaxDevices > 0 {
-			n, err := d.Registry.SelfRegistered(c.Context, e.ID)
+			n, err := d.Registry.Places.SelfRegistered(c.Context, e.ID)
 			if err != nil {
 				return err
 			}

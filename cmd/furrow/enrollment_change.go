@@ -88,7 +88,7 @@ func changeEnrollment(c *cli.Context, what string, change func(*schema.Enrollmen
 	}
 	err = d.recorded(c.Context, enrollmentAct(c, what, e), func(ctx context.Context) (_ string, err error) {
 		if e.MaxDevices == 0 && c.Int("max-devices") > 0 {
-			if err := d.Registry.ForgetPlaces(ctx, e.ID); err != nil {
+			if err := d.Registry.Places.Forget(ctx, e.ID); err != nil {
 				return "", err
 			}
 		}
