@@ -128,7 +128,7 @@ func (as *Accounts) sampled(
 	days := max(1, int(q.Span.Length()/(24*time.Hour)))
 	if as.index.total(string(t))*windows > (pages-days)*1000 {
 		q.Pages = 1
-		homes, *some = as.index.spread(t, max(1, pages/days))
+		homes, *some = as.spread(t, max(1, pages/days))
 	}
 	return as.rollups(ctx, q, t, homes)
 }
@@ -156,11 +156,12 @@ func (as *Accounts) rollups(
 
 // spread cuts a tenant's devices into at most n ranges with about the same number of devices, in the order of
 // output keys. It also reports whether there are months without a range.
-func (x *index) spread(t schema.Tenant, n int) (homes []homeIn, missing bool) {
+func (as *Accounts) spread(t schema.Tenant, n int) (homes []homeIn, missing bool) {
 	type place struct {
 		month  monthIn
 		device string
 	}
+	x := as.index
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	var all []place

@@ -66,7 +66,7 @@ func (d *decider) decide(ctx context.Context, f Filter) (Filter, error) {
 	defer d.shares.Give(1, owners...)
 	limited, stop := context.WithTimeout(ctx, d.limit)
 	defer stop()
-	f.holds = d.accounts.index.holding(limited, f, d.accounts.now())
+	f.holds = d.holding(limited, f)
 	if limited.Err() != nil {
 		return f, unlessEnded(ctx, ErrSlow)
 	}
@@ -105,15 +105,15 @@ func unlessEnded(ctx context.Context, err error) error {
 
 // holding returns the devices that a filter with a condition selects; some of them if ctx ends. The lock is held while
 // values are read, and not while the condition is decided.
-func (x *index) holding(ctx context.Context, f Filter, now uint32) *selection {
-	where := f.Where
+func (d *decider) holding(ctx context.Context, f Filter) *selection {
+	where, now := f.Where, d.accounts.now()
 	f.Where = nil
 	s := &selection{}
 	for more := true; more && ctx.Err() == nil; {
 		var some []undecided
-		some, more = x.undecided(f, now, where, len(s.has))
-		for _, d := range some {
-			holds := d.selected && where.Holds(d.row(ctx, where.Sensors()))
+		some, more = d.undecided(f, now, where, len(s.has))
+		for _, one := range some {
+			holds := one.selected && where.Holds(one.row(ctx, where.Sensors()))
 			if ctx.Err() != nil {
 				break
 			}
@@ -134,9 +134,10 @@ type undecided struct {
 }
 
 // undecided returns the next devices from a position on, and whether there are more.
-func (x *index) undecided(
+func (d *decider) undecided(
 	f Filter, now uint32, where *condition.Condition, from int,
 ) (some []undecided, more bool) {
+	x := d.accounts.index
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	m := x.matcher(f, now)

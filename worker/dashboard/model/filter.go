@@ -29,13 +29,13 @@ type matcher struct {
 	state        State
 	now          uint32
 	holds        *selection // nil: all
-	index        *index
+	roster       *roster
 }
 
-// matcher returns what selects the devices of a filter. The lock is held.
-func (x *index) matcher(f Filter, now uint32) *matcher {
+// matcher returns what selects the devices of a filter.
+func (x *roster) matcher(f Filter, now uint32) *matcher {
 	m := &matcher{label: labelText(f.Label), text: strings.ToLower(f.Text), state: f.State, now: now,
-		none: f.Where != nil && f.holds == nil, holds: f.holds, index: x}
+		none: f.Where != nil && f.holds == nil, holds: f.holds, roster: x}
 	number := func(n *names, text string) *uint32 {
 		if text == "" {
 			return nil
@@ -48,8 +48,8 @@ func (x *index) matcher(f Filter, now uint32) *matcher {
 	return m
 }
 
-// condition returns a newest value for a condition. The lock is held.
-func (x *index) condition(d *device, sensor string) condition.Value {
+// condition returns a newest value for a condition.
+func (x *roster) condition(d *device, sensor string) condition.Value {
 	number, known := x.sensors.number[sensor]
 	if !known {
 		return condition.Value{}
@@ -120,7 +120,7 @@ func labelText(label string) string {
 
 // matches reports whether the device at a position of the index is selected. The lock is held.
 func (m *matcher) matches(i int) bool {
-	switch d := &m.index.devices[i]; {
+	switch d := &m.roster.devices[i]; {
 	case m.none, m.holds != nil && !m.holds.includes(int32(i)):
 		return false
 	case m.tenant != nil && d.tenant != *m.tenant, m.site != nil && d.site != *m.site:

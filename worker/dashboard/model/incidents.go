@@ -204,12 +204,13 @@ func idOfKey(key string) *schema.IncidentID {
 
 // tenantsOf returns the tenants that a question is about, in the order of their keys. It takes no operations.
 func (is *IncidentAnswers) tenantsOf(q *IncidentQuery) (all []schema.Tenant) {
-	names := is.accounts.index.tenantNames()
-	if q.Device != "" {
-		names = is.accounts.index.tenantsOfDevice(q.Device)
-	}
-	for _, name := range names {
-		if q.Tenant == "" || name == q.Tenant {
+	x := is.accounts.index
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	at, known := x.at[q.Device] // incidents stay with the tenants that it has left
+	for i, name := range x.tenants.all {
+		has := known && (x.devices[at].tenant == uint32(i) || slices.Contains(x.former[q.Device], uint32(i)))
+		if (has || q.Device == "") && (q.Tenant == "" || name == q.Tenant) {
 			all = append(all, schema.Tenant(name))
 		}
 	}

@@ -15,32 +15,31 @@ import (
 	"furrow/worker/query"
 )
 
-// An index has every device in memory.
-type index struct {
-	mu      sync.RWMutex
-	devices []device         // only ever grows
-	at      map[string]int32 // positions in devices, by ID
+// A roster says who the devices are, where they are, and what they have sent last. Callers hold the lock of the index.
+type roster struct {
+	accounts []*account
+	devices  []device         // only ever grows
+	at       map[string]int32 // positions in devices, by ID
 
 	tenants, sites, sensors, texts, models names
 
-	modelOf func(in uint16, m schema.Member) string        // name of the model of a device in an account
-	everyOf func(in uint16, m schema.Member) time.Duration // its stated interval
-	meantOf func(in uint16, m schema.Member) *fold.Sensors // what its rows mean
-	meant   map[uint16]*fold.Sensors                       // by model; nil: nothing is known
+	meant   map[uint16]*fold.Sensors // by model; nil: nothing is known
 	months  map[monthIn]uint16
 	monthOf []monthIn
 	members []int // devices of each month, by its number
 
-	holds map[monthOf]map[int32]schema.Track // of failing devices, by position
-
 	former map[string][]uint32 // tenants that devices have left, by ID
 	gone   int                 // devices that have left the fleet
+	placed uint64              // grows with devices and positions
+}
 
-	ready []bool // all records of an account were read once
-
-	version uint64        // grows with every change that a map or a list shows
-	placed  uint64        // grows with devices and positions
-	changed chan struct{} // closed at the next version
+// An index has every device in memory, for all that read and write it at the same time.
+type index struct {
+	mu sync.RWMutex
+	roster
+	holds   map[monthOf]map[int32]schema.Track // of failing devices, by position
+	version uint64                             // grows with every change that a map or a list shows
+	changed chan struct{}                      // closed at the next version
 }
 
 // A device is kept small: there may be a million.
@@ -96,11 +95,9 @@ type monthIn struct {
 	schema.Month
 }
 
-func newIndex(accounts int) *index {
-	return &index{modelOf: func(uint16, schema.Member) string { return "" }, at: map[string]int32{},
-		everyOf: func(uint16, schema.Member) time.Duration { return 0 },
-		meantOf: func(uint16, schema.Member) *fold.Sensors { return &fold.Sensors{} }, meant: map[uint16]*fold.Sensors{},
-		months: map[monthIn]uint16{}, former: map[string][]uint32{}, ready: make([]bool, accounts),
+func newIndex(accounts ...*account) *index {
+	return &index{roster: roster{accounts: accounts, at: map[string]int32{}, meant: map[uint16]*fold.Sensors{},
+		months: map[monthIn]uint16{}, former: map[string][]uint32{}},
 		holds: map[monthOf]map[int32]schema.Track{}, changed: make(chan struct{})}
 }
 
@@ -135,12 +132,6 @@ func (n *names) text(i uint32) string {
 	return "…"
 }
 
-func (x *index) changes() <-chan struct{} {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	return x.changed
-}
-
 // touch announces a change. The lock is held.
 func (x *index) touch() {
 	x.version++
@@ -148,8 +139,8 @@ func (x *index) touch() {
 	x.changed = make(chan struct{})
 }
 
-// device returns the position of a device, which it adds when unknown. The lock is held.
-func (x *index) device(id string, tenant schema.Tenant, month monthIn) int32 {
+// device returns the position of a device, which it adds when unknown.
+func (x *roster) device(id string, tenant schema.Tenant, month monthIn) int32 {
 	if i, ok := x.at[id]; ok {
 		return i
 	}
@@ -167,12 +158,12 @@ func (x *index) device(id string, tenant schema.Tenant, month monthIn) int32 {
 }
 
 // tenant returns the number of a tenant. No two may have the same: they would see each other's devices.
-func (x *index) tenant(t schema.Tenant) uint32 {
+func (x *roster) tenant(t schema.Tenant) uint32 {
 	number, _ := x.tenants.numberOf(string(t), math.MaxUint32)
 	return number
 }
 
-func (x *index) month(m monthIn) uint16 {
+func (x *roster) month(m monthIn) uint16 {
 	i, ok := x.months[m]
 	if !ok {
 		i = uint16(len(x.monthOf))
@@ -193,8 +184,8 @@ func (x *index) look(id string, read func(*device)) (known bool) {
 	return known
 }
 
-// in returns the account of a device. The lock is held.
-func (x *index) in(d *device) uint16 { return x.monthOf[d.month].account }
+// in returns the account of a device.
+func (x *roster) in(d *device) uint16 { return x.monthOf[d.month].account }
 
 // newest takes the newest values of devices of one tenant and month in an account.
 func (x *index) newest(in uint16, p schema.LatestPartition, all []query.Newest) {
@@ -223,7 +214,7 @@ func (x *index) newest(in uint16, p schema.LatestPartition, all []query.Newest) 
 	}
 }
 
-func (x *index) values(d *device, n *query.Newest) (changed bool) {
+func (x *roster) values(d *device, n *query.Newest) (changed bool) {
 	all, had := n.Values, len(d.values)
 	if n.Part > 0 { // what this row had, and has no longer, is no sensor of the device any more
 		d.values = slices.DeleteFunc(d.values, func(v value) bool {
@@ -275,8 +266,8 @@ func (x *index) values(d *device, n *query.Newest) (changed bool) {
 }
 
 // follow moves a device to where its newest values are, if its model says which of them tell that, and reports whether
-// it does. The lock is held.
-func (x *index) follow(d *device) bool {
+// it does.
+func (x *roster) follow(d *device) bool {
 	meant := x.meant[d.model]
 	if meant == nil || meant.Position == (fold.Position{}) {
 		return false
@@ -285,8 +276,8 @@ func (x *index) follow(d *device) bool {
 	return lat.tells() && lon.tells() && d.place(lat.number, lon.number)
 }
 
-// sensor returns the number of a sensor; one that no value has for an unknown one. The lock is held.
-func (x *index) sensor(name string) uint16 {
+// sensor returns the number of a sensor; one that no value has for an unknown one.
+func (x *roster) sensor(name string) uint16 {
 	if number, known := x.sensors.number[name]; known {
 		return uint16(number)
 	}
@@ -342,14 +333,6 @@ func unix(t tables.Ticks) uint32 {
 	return uint32(max(0, min(math.MaxUint32, t.Time().Unix())))
 }
 
-// loaded notes that all records of an account were read once.
-func (x *index) loaded(in uint16) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.ready[in] = true
-	x.touch()
-}
-
 // homes returns where the devices of an account are, for latest values.
 func (x *index) homes(in uint16) (all []query.Home) {
 	x.mu.RLock()
@@ -368,12 +351,12 @@ func (x *index) homes(in uint16) (all []query.Home) {
 	return all
 }
 
-// count returns how many devices of a month are known, and whether all records were read.
-func (x *index) count(m monthIn) (n int64, ready bool) {
+// count returns how many devices of a month are known.
+func (x *index) count(m monthIn) (n int64) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if i, ok := x.months[m]; ok {
 		n = int64(x.members[i])
 	}
-	return n, x.ready[m.account]
+	return n
 }

@@ -32,7 +32,7 @@ func (x *index) found(in uint16, r schema.Device) {
 
 // record takes a record. A device that is in two accounts, as while it is copied, is shown from the first of them,
 // unless it is surely in the other.
-func (x *index) record(in uint16, r *schema.Device, surely bool) (changed bool) {
+func (x *roster) record(in uint16, r *schema.Device, surely bool) (changed bool) {
 	if _, is := x.at[string(r.ID)]; !is && r.Status == schema.Erased {
 		return false
 	}
@@ -63,9 +63,10 @@ func (x *index) record(in uint16, r *schema.Device, surely bool) (changed bool) 
 		d.tenant, d.values, d.newest, d.flags = tenant, nil, 0, d.flags&withoutSeverity
 	}
 	d.site, _ = x.sites.numberOf(string(r.Site), math.MaxUint32)
-	model, _ := x.models.numberOf(x.modelOf(in, r.Member()), math.MaxUint16)
-	x.meant[uint16(model)] = x.meantOf(in, r.Member())
-	d.model, d.labels, d.every = uint16(model), "", seconds(x.everyOf(in, r.Member()))
+	a, member := x.accounts[in], r.Member()
+	model, _ := x.models.numberOf(a.modelOf(member), math.MaxUint16)
+	x.meant[uint16(model)] = a.sensorsOf(member)
+	d.model, d.labels, d.every = uint16(model), "", seconds(a.every(member))
 	if len(r.Labels) > 0 {
 		text, _ := json.Marshal(r.Labels) // texts can always be encoded
 		d.labels = string(text)
@@ -88,7 +89,7 @@ func (x *index) record(in uint16, r *schema.Device, surely bool) (changed bool) 
 }
 
 // formerly notes the tenants that a device has left.
-func (x *index) formerly(d *device, r *schema.Device) {
+func (x *roster) formerly(d *device, r *schema.Device) {
 	if len(r.Former) > 0 {
 		x.former[d.id] = nil
 	}
@@ -98,7 +99,7 @@ func (x *index) formerly(d *device, r *schema.Device) {
 }
 
 // leave takes a device out of the fleet. It stays known, as its outputs do.
-func (x *index) leave(d *device, in uint16, r *schema.Device) (changed bool) {
+func (x *roster) leave(d *device, in uint16, r *schema.Device) (changed bool) {
 	if d.flags&hasLeft != 0 {
 		return false
 	}
@@ -116,8 +117,8 @@ func (x *index) lists(id string) (listed bool) {
 	return listed
 }
 
-// inFleet yields the devices that have not left the fleet, with their positions. The lock is held.
-func (x *index) inFleet() iter.Seq2[int, *device] {
+// inFleet yields the devices that have not left the fleet, with their positions.
+func (x *roster) inFleet() iter.Seq2[int, *device] {
 	return func(yield func(int, *device) bool) {
 		for i := range x.devices {
 			if d := &x.devices[i]; d.flags&hasLeft == 0 && !yield(i, d) {

@@ -74,7 +74,7 @@ func TestRangesOfALargeTenantCoverItInOrder(t *testing.T) {
 	s := crowd(seeded(t), 1000)
 	total := s.Accounts.index.total("t1")
 	for _, n := range []int{1, 7, 40, 5000} {
-		homes, missing := s.Accounts.index.spread("t1", n)
+		homes, missing := s.Accounts.spread("t1", n)
 		if len(homes) != min(n, total) || missing != (n == 1) {
 			t.Errorf("%d ranges of %d devices, want %d; months are missing: %v", len(homes), total, n, missing)
 		}

@@ -58,8 +58,8 @@ func (ms *Maps) layer(sensor string) *layer {
 	})
 }
 
-// ground returns the ground of all placed devices. The lock is held.
-func (x *index) ground() *ground {
+// ground returns the ground of all placed devices.
+func (x *roster) ground() *ground {
 	type place struct {
 		code uint64
 		at   int32

@@ -84,9 +84,9 @@ func (ls *Lists) list(q ListQuery) (DeviceList, error) {
 		case q.Sort == SortState:
 			rank.Number = d.state(now).urgency()
 		case q.Sort == SortValue && sensed:
-			rank.value(x, d.value(uint16(sensor)))
+			rank.value(&x.roster, d.value(uint16(sensor)))
 		case q.Sort == SortValue:
-			rank.value(x, nil)
+			rank.value(&x.roster, nil)
 		}
 		if q.After == "" || rank.compare(after) > 0 {
 			first.add(rank, int32(i))
@@ -127,8 +127,8 @@ func (d *device) in(b Box) bool {
 	return d.lon >= b[0] || d.lon <= b[2]
 }
 
-// row returns a row of a list. The lock is held.
-func (x *index) row(d *device, sensor uint16, sensed bool, now uint32) Row {
+// row returns a row of a list.
+func (x *roster) row(d *device, sensor uint16, sensed bool, now uint32) Row {
 	r := Row{Device: d.id, Tenant: x.tenants.text(d.tenant), Site: x.sites.text(d.site),
 		Labels: labelsOf(d.labels), Model: x.models.text(uint32(d.model)),
 		Month: x.monthOf[d.month].String(), State: d.state(now), Time: timeOfUnix(d.newest),

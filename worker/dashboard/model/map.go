@@ -83,8 +83,8 @@ func (ms *Maps) mapAt(q MapQuery, at time.Time) Map {
 	return m
 }
 
-// of yields the devices in the fleet of a tenant, or of all for the empty one. The lock is held.
-func (x *index) of(tenant string) iter.Seq[*device] {
+// of yields the devices in the fleet of a tenant, or of all for the empty one.
+func (x *roster) of(tenant string) iter.Seq[*device] {
 	return func(yield func(*device) bool) {
 		number, known := x.tenants.number[tenant]
 		for _, d := range x.inFleet() {
@@ -168,7 +168,7 @@ func (d *device) overdueSince(now uint32) *time.Time {
 	return timeOfUnix(d.due())
 }
 
-func (x *index) shown(v *value) any {
+func (x *roster) shown(v *value) any {
 	if v.flags&isText != 0 {
 		return x.texts.text(uint32(v.number))
 	}

@@ -306,9 +306,9 @@ func TestIntervalsAreProposedFromWhatArrives(t *testing.T) {
 func TestDeviceIsWhereItSaysThatItIs(t *testing.T) {
 	s := New(Config{Accounts: make([]Account, 1)})
 	x := s.Accounts.index
-	x.meantOf = func(uint16, schema.Member) *fold.Sensors {
-		return &fold.Sensors{Position: fold.Position{Lat: "lat", Lon: "lon"}}
-	}
+	sensors := &fold.Sensors{Position: fold.Position{Lat: "lat", Lon: "lon"}}
+	s.Accounts.all[0].current.Store(&[]Pipeline{{Tables: []string{latest.Table},
+		Sensors: func(schema.Member) *fold.Sensors { return sensors }}})
 	month := schema.Month{Year: 2026, Month: 11}
 	record := schema.Device{ID: "van", Tenant: "t", Month: month, Position: &schema.Position{Lat: 1, Lon: 2}}
 	sends := func(values ...latest.Value) {

@@ -67,7 +67,7 @@ func (fr *FleetRows) newest(ids, sensors []string) iter.Seq2[query.Newest, error
 	return func(yield func(query.Newest, error) bool) {
 		units := fr.accounts.Configured().units()
 		for _, id := range ids {
-			newest := fr.accounts.index.newestOf(id, sensors)
+			newest := fr.newestOf(id, sensors)
 			newest.Model = units
 			if len(newest.Values) > 0 && !yield(newest, nil) {
 				return
@@ -77,7 +77,8 @@ func (fr *FleetRows) newest(ids, sensors []string) iter.Seq2[query.Newest, error
 }
 
 // newestOf returns the newest values of some sensors of a device, or of all.
-func (x *index) newestOf(id string, sensors []string) query.Newest {
+func (fr *FleetRows) newestOf(id string, sensors []string) query.Newest {
+	x := fr.accounts.index
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	d := &x.devices[x.at[id]]
@@ -100,8 +101,8 @@ func (x *index) newestOf(id string, sensors []string) query.Newest {
 	return row
 }
 
-// measured returns a value as it was measured. The lock is held.
-func (x *index) measured(v value) fold.SensorValue {
+// measured returns a value as it was measured.
+func (x *roster) measured(v value) fold.SensorValue {
 	m := fold.SensorValue{Sensor: x.sensors.all[v.sensor], Is: fold.Number, Number: v.number,
 		Doubtful: v.flags&isDoubtful != 0}
 	if v.flags&isText != 0 {

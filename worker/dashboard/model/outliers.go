@@ -82,7 +82,7 @@ func (oa *OutlierAnswers) List(ctx context.Context, q OutlierQuery) (OutlierList
 			break
 		}
 	}
-	own := oa.accounts.index.ofTenants()
+	own := oa.ofTenants()
 	found := make([]tenantOutliers, len(tenants))
 	err = each(ctx, len(tenants), func(ctx context.Context, i int) (err error) {
 		pages := comparedPages * tenants[i].Devices / max(1, devices)
@@ -132,7 +132,7 @@ func (oa *OutlierAnswers) ofTenant(
 			return tenantOutliers{}, err
 		}
 		x, configured := oa.accounts.index, oa.accounts.Configured()
-		found := outliers.Find(x.compared(devices, by, oa.accounts.now(), recent.Recent, rejects))
+		found := outliers.Find(oa.compared(devices, by, recent.Recent, rejects))
 		out := tenantOutliers{compared: found.Compared, some: recent.some}
 		for _, o := range found.Outliers {
 			out.all = append(out.all, query.Outlier{Outlier: o, Tenant: tenant, Site: schema.Site(x.siteOf(o.Device)),
@@ -166,7 +166,8 @@ func (as *Accounts) rejecting(ctx context.Context, tenant schema.Tenant) (map[sc
 }
 
 // ofTenants returns the positions of the devices of each tenant.
-func (x *index) ofTenants() map[string][]int32 {
+func (oa *OutlierAnswers) ofTenants() map[string][]int32 {
+	x := oa.accounts.index
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	all := map[string][]int32{}
@@ -178,9 +179,10 @@ func (x *index) ofTenants() map[string][]int32 {
 }
 
 // compared returns what of some devices of a tenant is compared.
-func (x *index) compared(
-	devices []int32, by schema.By, now uint32, recent *query.Recent, rejects map[schema.DeviceID]int,
+func (oa *OutlierAnswers) compared(
+	devices []int32, by schema.By, recent *query.Recent, rejects map[schema.DeviceID]int,
 ) (all []outliers.Device) {
+	x, now := oa.accounts.index, oa.accounts.now()
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for _, i := range devices {

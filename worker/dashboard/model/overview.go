@@ -33,7 +33,7 @@ func (ms *Maps) Overview(ctx context.Context, f Filter) (Overview, error) {
 	if err != nil {
 		return Overview{}, err
 	}
-	out := ms.accounts.index.overview(f, ms.accounts.now())
+	out := ms.overview(f)
 	out.Incidents = ms.incidents.countOpen(f)
 	out.At = ms.accounts.watch.touch().UTC().Truncate(time.Millisecond)
 	if perMinute, lag, known := ms.accounts.pace(time.Now()); known && f == (Filter{}) {
@@ -42,7 +42,8 @@ func (ms *Maps) Overview(ctx context.Context, f Filter) (Overview, error) {
 	return out, nil
 }
 
-func (x *index) overview(f Filter, now uint32) (out Overview) {
+func (ms *Maps) overview(f Filter) (out Overview) {
+	x, now := ms.accounts.index, ms.accounts.now()
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	m := x.matcher(f, now)

@@ -19,7 +19,7 @@ func TestOverviewCountsWhatTheListShows(t *testing.T) {
 	s := crowd(r, 900)
 	for range 40 {
 		f := someFilter(r)
-		got := s.Accounts.index.overview(f, s.Accounts.now())
+		got := s.Maps.overview(f)
 		counts := map[State]int{}
 		list := must.Have(s.Lists.list(ListQuery{Filter: f, Limit: MaxListed}))(t)
 		placed := 0

@@ -17,7 +17,7 @@ type rank struct {
 const maxRanked = 64
 
 // value ranks by a value: numbers before texts before none.
-func (r *rank) value(x *index, v *value) {
+func (r *rank) value(x *roster, v *value) {
 	switch {
 	case v == nil:
 		r.Kind = 2

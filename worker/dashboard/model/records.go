@@ -34,7 +34,6 @@ func (p *poller) keepRecords(ctx context.Context) {
 		p.accounts.watch.ended(a.number, err)
 		pause(ctx, retryAfter)
 	}
-	p.accounts.index.loaded(a.number)
 	close(a.loaded)
 	for next := schema.DeviceID(""); ; {
 		pause(ctx, trickleInterval)
@@ -105,7 +104,7 @@ func (x *index) add(in uint16, m schema.Member) {
 	defer x.mu.Unlock()
 	if _, known := x.at[string(m.Device)]; !known {
 		i := x.device(string(m.Device), m.Tenant, monthIn{in, m.Month})
-		x.devices[i].every = seconds(x.everyOf(in, m))
+		x.devices[i].every = seconds(x.accounts[in].every(m))
 		x.touch()
 	}
 }

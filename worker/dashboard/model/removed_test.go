@@ -36,7 +36,7 @@ func TestRemovedDeviceIsInNoList(t *testing.T) {
 			t.Errorf("%s: it lists %s, with %d on the map and %d of the tenant", when, got, shown.Total, tenants[0].Devices)
 		}
 		at := monthIn{0, f.Devices[0].Month}
-		if of, _ := s.Accounts.index.count(at); int(of) != n {
+		if of := s.Accounts.index.count(at); int(of) != n {
 			t.Errorf("%s: %d are of the month", when, of)
 		}
 	}

@@ -93,7 +93,7 @@ func (is *IncidentAnswers) Watching(ctx context.Context) (n int, since time.Time
 func (is *IncidentAnswers) rules(tenant string) (all []RuleStatus, since time.Time) {
 	rules, since := is.accounts.Configured().RulesOf(tenant)
 	watched := is.watched.get(tenant+schema.Separator+since.String(), func() []int {
-		return is.accounts.index.watchedBy(rules, tenant)
+		return is.watchedBy(rules, tenant)
 	})
 	for i, r := range rules {
 		status := RuleStatus{Rule: r, Devices: -1}
@@ -159,8 +159,8 @@ func (is *IncidentAnswers) mutes(ctx context.Context, tenant string) (all []sche
 }
 
 // watchedBy counts the devices of a tenant, or of any, that each rule is for.
-func (x *index) watchedBy(rules []Rule, tenant string) []int {
-	counts := make([]int, len(rules))
+func (is *IncidentAnswers) watchedBy(rules []Rule, tenant string) []int {
+	x, counts := is.accounts.index, make([]int, len(rules))
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for d := range x.of(tenant) {

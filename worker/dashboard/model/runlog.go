@@ -113,11 +113,11 @@ func (l *runLog) active(of schema.Month) bool {
 // newDevices reads the members of months that have more devices than the index.
 func (p *poller) newDevices(ctx context.Context) error {
 	for key, m := range p.runs.months {
-		n, ready := p.accounts.index.count(key.month)
+		n := p.accounts.index.count(key.month)
 		if m.figures.Devices <= n {
 			m.devices = 0 // some may have left, and as many come later
 		}
-		if !ready || m.figures.Devices <= n || m.figures.Devices == m.devices {
+		if m.figures.Devices <= n || m.figures.Devices == m.devices {
 			continue
 		}
 		all, err := query.Collect(p.account.fleet.Devices().MembersOf(ctx, key.month.Month), new(query.Skipped))

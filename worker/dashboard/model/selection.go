@@ -54,10 +54,10 @@ func (fr *FleetRows) selectedHomes(ctx context.Context, q FleetQuery, apart int,
 	if q.Filter, err = fr.decider.decide(ctx, q.Filter); err != nil {
 		return nil, err
 	}
-	all := fr.accounts.index.candidates(q, fr.accounts.now())
+	all := fr.candidates(q)
 	var homes []home
 	if former {
-		for at, ids := range fr.accounts.index.left(q) {
+		for at, ids := range fr.left(q) {
 			were, err := fr.were(ctx, q, at, ids)
 			if err != nil {
 				return nil, err
@@ -89,7 +89,8 @@ func (fr *FleetRows) selectedHomes(ctx context.Context, q FleetQuery, apart int,
 }
 
 // candidates returns all devices where they are now, and which of them a question selects.
-func (x *index) candidates(q FleetQuery, now uint32) map[place][]candidate {
+func (fr *FleetRows) candidates(q FleetQuery) map[place][]candidate {
+	x, now := fr.accounts.index, fr.accounts.now()
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	m := x.matcher(q.Filter, now)
@@ -103,7 +104,8 @@ func (x *index) candidates(q FleetQuery, now uint32) map[place][]candidate {
 }
 
 // left returns the devices that tenants have left, as far as a question names them, in the order of their IDs.
-func (x *index) left(q FleetQuery) map[place][]string {
+func (fr *FleetRows) left(q FleetQuery) map[place][]string {
+	x := fr.accounts.index
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	all := map[place][]string{}
@@ -135,8 +137,8 @@ func (x *index) partition(at place) located {
 	return x.located(at)
 }
 
-// located returns the account, tenant and month of a place. The lock is held.
-func (x *index) located(at place) located {
+// located returns the account, tenant and month of a place.
+func (x *roster) located(at place) located {
 	month := x.monthOf[at.month]
 	return located{schema.LatestPartition{Tenant: schema.Tenant(x.tenants.text(at.tenant)), Month: month.Month},
 		month.account}
@@ -159,7 +161,7 @@ func (fr *FleetRows) were(ctx context.Context, q FleetQuery, at place, ids []str
 			return nil, err
 		}
 		if (q.Site == "" || string(m.Site) == q.Site) && isLabeled(m.Labels, q.Label) &&
-			(q.Model == "" || fr.accounts.index.modelOf(p.account, m) == q.Model) {
+			(q.Model == "" || fr.accounts.all[p.account].modelOf(m) == q.Model) {
 			all[string(m.Device)] = m
 		}
 	}

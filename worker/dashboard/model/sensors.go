@@ -94,20 +94,15 @@ func (c *Census) OfTenant(ctx context.Context, tenant string) []Sensor {
 }
 
 func (c *Census) ofTenant(tenant string) sensed {
-	all := c.known.get(tenant, func() sensed {
-		all := c.accounts.index.sensed(tenant)
-		for i := range all {
-			all[i].Unit = c.accounts.Configured().unit(all[i].Name)
-		}
-		return all
-	})
+	all := c.known.get(tenant, func() sensed { return c.sensed(tenant) })
 	if len(all) == 0 { // the first sensors are shown at once
 		c.known.forget(tenant)
 	}
 	return all
 }
 
-func (x *index) sensed(tenant string) sensed {
+func (c *Census) sensed(tenant string) sensed {
+	x, configured := c.accounts.index, c.accounts.Configured()
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	type tally struct {
@@ -134,7 +129,7 @@ func (x *index) sensed(tenant string) sensed {
 		if t.devices == 0 {
 			continue
 		}
-		s := Sensor{Name: x.sensors.all[i], Kind: "state", Devices: t.devices}
+		s := Sensor{Name: x.sensors.all[i], Kind: "state", Devices: t.devices, Unit: configured.unit(x.sensors.all[i])}
 		if 2*t.numbers >= t.devices {
 			s.Kind = "number"
 		}

@@ -52,37 +52,13 @@ func (x *index) incidents(all map[string]map[string]uint8) {
 	}
 }
 
-func (x *index) tenantNames() []string {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	return slices.Clone(x.tenants.all)
-}
-
-// tenantsOfDevice returns those that a device belongs to, or did: incidents stay with them.
-func (x *index) tenantsOfDevice(id string) (all []string) {
-	x.look(id, func(d *device) {
-		for _, t := range append([]uint32{d.tenant}, x.former[id]...) {
-			all = append(all, x.tenants.text(t))
-		}
-	})
-	return all
-}
-
 // tenantsIn returns the tenants that have devices in an account, or had some.
 func (x *index) tenantsIn(in uint16) (all []tenantIn) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	has := make([]bool, len(x.tenants.all))
-	if len(x.ready) == 1 {
-		for i := range has {
-			has[i] = true
-		}
-	}
 	for i := range x.devices {
-		if len(x.ready) == 1 {
-			break
-		}
-		if d := &x.devices[i]; x.in(d) == in {
+		if d := &x.devices[i]; len(x.accounts) > 1 && x.in(d) == in {
 			has[d.tenant] = true
 			for _, t := range x.former[d.id] {
 				has[t] = true
@@ -90,7 +66,7 @@ func (x *index) tenantsIn(in uint16) (all []tenantIn) {
 		}
 	}
 	for i, has := range has {
-		if has {
+		if has || len(x.accounts) == 1 {
 			all = append(all, tenantIn{schema.Tenant(x.tenants.all[i]), in})
 		}
 	}

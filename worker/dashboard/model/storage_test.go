@@ -31,9 +31,8 @@ func over(t *testing.T, f *modeltest.Fixture) *Store {
 func look(t *testing.T, s *Store) {
 	t.Helper()
 	ctx := t.Context()
-	if !s.Accounts.index.ready[0] {
+	if s.Accounts.watch.done[0].IsZero() {
 		must.Succeed(t, s.Accounts.all[0].poller.allRecords(ctx))
-		s.Accounts.index.loaded(0)
 	}
 	must.Succeed(t, s.Accounts.all[0].poller.poll(ctx))
 	s.Accounts.watch.ended(0, nil)

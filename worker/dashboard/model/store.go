@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"furrow/jobs/fold"
 	"furrow/tables/commands"
 	"furrow/tables/schema"
 	"furrow/worker/cost"
@@ -55,7 +54,7 @@ type Store struct {
 
 // New returns a Store. It reads nothing in the background before Run.
 func New(c Config) *Store {
-	x, open := newIndex(len(c.Accounts)), &openSet{of: map[tenantIn]*tenantOpen{}}
+	x, open := newIndex(), &openSet{of: map[tenantIn]*tenantOpen{}}
 	interval := cmp.Or(c.Interval, pollInterval)
 	all := &Accounts{index: x, watch: newWatch(2*interval, len(c.Accounts)), log: cmp.Or(c.Log, slog.Default()),
 		clock: time.Now}
@@ -65,9 +64,7 @@ func New(c Config) *Store {
 			parts: map[partKey]*part{}}
 		all.all = append(all.all, one)
 	}
-	x.modelOf = func(in uint16, m schema.Member) string { return all.all[in].modelOf(m) }
-	x.meantOf = func(in uint16, m schema.Member) *fold.Sensors { return all.all[in].sensorsOf(m) }
-	x.everyOf = func(in uint16, m schema.Member) time.Duration { return all.all[in].every(m) }
+	x.accounts = all.all
 	sensors := &Census{all, newMemo[sensed](x, maxCensus, censusAge)}
 	limit := cmp.Or(c.ReadTimeout, readTimeout)
 	s := &Store{Accounts: all, Sensors: sensors, decider: newDecider(all, sensors),
@@ -107,4 +104,9 @@ func (s *Store) Run(ctx context.Context) error {
 }
 
 // Changed returns a channel that is closed at the next change of the map or of a list.
-func (s *Store) Changed() <-chan struct{} { return s.Accounts.index.changes() }
+func (s *Store) Changed() <-chan struct{} {
+	x := s.Accounts.index
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.changed
+}

@@ -95,8 +95,8 @@ func (x *index) siteOf(id string) (site string) {
 	return site
 }
 
-// neighbours returns a device, and with which others it is compared. The lock is held.
-func (x *index) neighbours(d *device, by schema.By) outliers.Device {
+// neighbours returns a device, and with which others it is compared.
+func (x *roster) neighbours(d *device, by schema.By) outliers.Device {
 	return outliers.Device{ID: d.id, Class: x.tenants.text(d.tenant) + "\n" + x.models.text(uint32(d.model)),
 		Groups: query.Neighbours(x.sites.text(d.site), labelsOf(d.labels), by)}
 }

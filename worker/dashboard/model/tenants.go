@@ -77,14 +77,7 @@ func (ts *Tenants) Names(ctx context.Context) []string {
 
 // tallies returns the tenants that ctx may see, by name.
 func (ts *Tenants) tallies(ctx context.Context) []Tenant {
-	all := ts.accounts.index.tallies(ts.accounts.now())
-	if only := within(ctx); only != "" {
-		all = slices.DeleteFunc(all, func(t Tenant) bool { return t.Tenant != only })
-	}
-	return all
-}
-
-func (x *index) tallies(now uint32) []Tenant {
+	x, now := ts.accounts.index, ts.accounts.now()
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	all := make([]Tenant, len(x.tenants.all))
@@ -102,6 +95,9 @@ func (x *index) tallies(now uint32) []Tenant {
 		case Held:
 			t.Held++
 		}
+	}
+	if only := within(ctx); only != "" {
+		all = slices.DeleteFunc(all, func(t Tenant) bool { return t.Tenant != only })
 	}
 	slices.SortFunc(all, func(a, b Tenant) int { return strings.Compare(a.Tenant, b.Tenant) })
 	return all

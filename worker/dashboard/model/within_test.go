@@ -102,7 +102,7 @@ func TestListsAndMapsHaveOnlyTheOwnTenant(t *testing.T) {
 
 // TestDeviceThatMovedShowsNoIncidentOfItsFormerTenant, which stays open until a run closes it.
 func TestDeviceThatMovedShowsNoIncidentOfItsFormerTenant(t *testing.T) {
-	x, month := newIndex(1), schema.Month{Year: 2026, Month: 11}
+	x, month := newIndex(newAccount(0, Account{})), schema.Month{Year: 2026, Month: 11}
 	at := func(tenant schema.Tenant) schema.Device {
 		return schema.Device{ID: "d1", Tenant: tenant, Month: month, Status: schema.Active}
 	}
@@ -127,7 +127,7 @@ func TestDeviceThatMovedShowsNoIncidentOfItsFormerTenant(t *testing.T) {
 
 // TestNumbersOfTenantsDoNotRunOut: where a number stands for two tenants, each sees the devices of the other.
 func TestNumbersOfTenantsDoNotRunOut(t *testing.T) {
-	x, month := newIndex(1), schema.Month{Year: 2026, Month: 11}
+	x, month := newIndex(newAccount(0, Account{})), schema.Month{Year: 2026, Month: 11}
 	const tenants = 1<<16 + 1
 	for i := range tenants {
 		id, tenant := schema.DeviceID(deviceID(i)), schema.Tenant(fmt.Sprint("t", i))
