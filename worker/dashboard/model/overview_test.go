@@ -51,7 +51,7 @@ func TestLagGrowsWhileNoRunEnds(t *testing.T) {
 	if now := paceOf(p, nil, first); now != first {
 		t.Errorf("without runs the pace is %+v", now)
 	}
-	s := crowd(seeded(t), 10)
+	s := crowd(seeded(t), 100)
 	s.Accounts.all[0].poller.pace.Store(first)
 	out, err := s.Maps.Overview(t.Context(), Filter{})
 	if err != nil || out.LagSeconds == nil || *out.LagSeconds < 120 || *out.LagSeconds > 150 {
