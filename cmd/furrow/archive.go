@@ -17,6 +17,7 @@ import (
 	"furrow/jobs/archive/catalog"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/dashboard/model"
 	"furrow/worker/query"
 )
 
@@ -210,14 +211,6 @@ func noteArchiveWaits(c *cli.Context, f *roles.Fleet) error {
 	return nil
 }
 
-// archiveFileLine is a file of a table, in JSON.
-type archiveFileLine struct {
-	Path  string `json:"path" column:"path"` // in the container of the archive
-	Date  string `json:"date" column:"date"`
-	Rows  int64  `json:"rows" column:"rows"`
-	Bytes int64  `json:"bytes" column:"bytes"`
-}
-
 func archiveFiles(c *cli.Context) error {
 	has, scope, f, err := openArchive(c)
 	if err != nil {
@@ -227,10 +220,7 @@ func archiveFiles(c *cli.Context) error {
 		return usagef(c, "--tenant is required: each tenant has a table of its own")
 	}
 	all := has.Files(c.Context, scope.tenant, c.String("table"), scope.from, scope.last())
-	line := func(f archive.HeldFile) archiveFileLine {
-		return archiveFileLine{f.Path, f.Day.String(), f.Rows, f.Bytes}
-	}
-	return answer(c, query.Mapped(all, line), func() (string, error) {
+	return answer(c, query.Mapped(all, model.ArchiveFileOf), func() (string, error) {
 		return "the table has nothing of these days", knownTable(c, has.Contents, f, scope.tenant)
 	})
 }

@@ -93,7 +93,7 @@ func TestArchiveIsListedVerifiedAndRewritten(t *testing.T) {
 		some) != 1 || some[0] != last {
 		t.Errorf("yesterday, it has %+v", some)
 	}
-	files := jsonOf[archiveFileLine](t, f.must("archive files --tenant acme --json --from", yesterday.String(), "--to",
+	files := jsonOf[model.ArchiveFile](t, f.must("archive files --tenant acme --json --from", yesterday.String(), "--to",
 		(yesterday+1).String()))
 	if len(files) != 1 || files[0].Rows != 48 || !strings.HasPrefix(files[0].Path, "acme/readings/date="+last.Date+"/") {
 		t.Errorf("the files of yesterday are %+v", files)

@@ -14,17 +14,7 @@ import (
 
 func isArchive(p config.Processor) bool { return p.Name == archive.Processor.Name }
 
-// verifiedLine is what archive verify tells of a table, in JSON.
-type verifiedLine struct {
-	Tenant schema.Tenant `json:"tenant"`
-	Table  string        `json:"table"`
-	Files  int           `json:"files"`
-	Rows   int64         `json:"rows"`
-	Bytes  int64         `json:"bytes"`
-	Wrong  []string      `json:"wrong,omitempty"`
-}
-
-func (l verifiedLine) text() string {
+func verifiedText(l archive.HeldTable) string {
 	text := fmt.Sprintf("%s %s: %s, %s", l.Tenant, l.Table, many(int64(l.Files), "file"), many(l.Rows, "row"))
 	for _, wrong := range l.Wrong {
 		text += "\n  " + wrong
@@ -48,20 +38,19 @@ func archiveVerify(c *cli.Context) error {
 		if err != nil {
 			return w.ended(err, again)
 		}
-		for held, err := range has.Verify(c.Context, tenant, c.Bool("files"), tables.TicksOf(time.Now())) {
+		for line, err := range has.Verify(c.Context, tenant, c.Bool("files"), tables.TicksOf(time.Now())) {
 			if err != nil {
 				return w.ended(err, again)
 			}
-			line := verifiedLine(held)
-			w.reached(fmt.Sprintf("%s of %s, %s", held.Table, tenant, w.speed(rows+held.Rows, "row")))
-			if held.Table == archive.ReadingsTable && c.Bool("readings") {
+			w.reached(fmt.Sprintf("%s of %s, %s", line.Table, tenant, w.speed(rows+line.Rows, "row")))
+			if line.Table == archive.ReadingsTable && c.Bool("readings") {
 				more, err := scope.verifyReadings(c, has, tenant)
 				if line.Wrong = append(line.Wrong, more...); err != nil {
 					return w.ended(err, again)
 				}
 			}
 			rows, wrong = rows+line.Rows, wrong+len(line.Wrong)
-			if err := printLine(c, line, line.text()); err != nil {
+			if err := printLine(c, line, verifiedText(line)); err != nil {
 				return err
 			}
 		}

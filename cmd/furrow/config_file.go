@@ -40,13 +40,6 @@ type (
 		File      string `json:"file"`
 		Pipelines int    `json:"pipelines"`
 	}
-	// problemLine is a problem of a configuration in JSON.
-	problemLine struct {
-		File   string `json:"file"`
-		Line   int    `json:"line"`   // from 1
-		Column int    `json:"column"` // in characters, from 1
-		Text   string `json:"text"`
-	}
 	// fileLine is a file that was written, in JSON.
 	fileLine struct {
 		File string `json:"file"`
@@ -68,7 +61,7 @@ func configCheck(c *cli.Context) error {
 // reportProblems prints a line for each problem, in the form that editors understand.
 func reportProblems(c *cli.Context, problems config.Problems) error {
 	for _, p := range problems {
-		if err := printLine(c, problemLine(p), p.String()); err != nil {
+		if err := printLine(c, p, p.String()); err != nil {
 			return err
 		}
 	}

@@ -40,11 +40,8 @@ until the last token for FROM has ended.` + examples(
 
 // copiedLine is what a copy did with a table, in JSON.
 type copiedLine struct {
-	Table    string `json:"table"`              // or the container of the archive
-	Rows     int64  `json:"rows"`               // at the source; objects in the archive
-	Written  int64  `json:"written"`            // that were missing or differed
-	Deleted  int64  `json:"deleted"`            // that the source has no longer
-	Finished bool   `json:"finished,omitempty"` // readings that came after the copy was finished
+	copying.Pass
+	Finished bool `json:"finished,omitempty"` // readings that came after the copy was finished
 }
 
 func copyFleet(c *cli.Context) error {
@@ -84,7 +81,7 @@ func copyFleet(c *cli.Context) error {
 	if err == nil {
 		text += "\nThe last token for FROM has ended: it can be removed."
 	}
-	line := copiedLine{Table: job.Names.Readings(), Written: n, Finished: true}
+	line := copiedLine{copying.Pass{Table: job.Names.Readings(), Written: n}, true}
 	return w.ended(errors.Join(printLine(c, line, text), err), copyAgain)
 }
 
@@ -128,8 +125,7 @@ func printPasses(c *cli.Context, all []copying.Pass, next string) error {
 	var rows, written, deleted int64
 	for _, p := range all {
 		if c.Bool("json") {
-			if err := writeJSONLine(c.App.Writer, copiedLine{Table: p.Table, Rows: p.Rows, Written: p.Written,
-				Deleted: p.Deleted}); err != nil {
+			if err := writeJSONLine(c.App.Writer, copiedLine{Pass: p}); err != nil {
 				return err
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/config"
 )
 
 func TestEveryCommandThatPrintsHasJSON(t *testing.T) {
@@ -80,7 +82,7 @@ func TestJSONIsAnObjectALine(t *testing.T) {
 	})
 	writeFile(t, "bad.yaml", "pipelines: [{name: live, batch: 0, processors: [latst]}]\n")
 	code, out, _ := furrow(t.Context(), "config", "check", "--json", "bad.yaml")
-	if problems := jsonOf[problemLine](t, out); code != exitFailed || len(problems) != 2 || problems[0].Line != 1 {
+	if problems := jsonOf[config.Problem](t, out); code != exitFailed || len(problems) != 2 || problems[0].Line != 1 {
 		t.Errorf("config check: exit %d, %+v", code, problems)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"furrow/cmd/internal/config"
+	"furrow/jobs/archive"
 	"furrow/tables/azuretest/comments"
 
 	"furrow/cmd/internal/estimate"
@@ -16,6 +18,7 @@ import (
 	"furrow/tables/local"
 	"furrow/worker/answers"
 	"furrow/worker/cost"
+	"furrow/worker/dashboard/model"
 	"furrow/worker/query"
 	"furrow/worker/verify"
 )
@@ -63,7 +66,7 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"jobs list"}, "A line for each pipeline.", []any{queueLine{}}},
 		{[]string{"jobs redrive", "jobs purge"}, "A line for each pipeline.", []any{messagesLine{}}},
 		{[]string{"config check"}, "One object for a valid configuration; otherwise a line for each problem.",
-			[]any{checkedLine{}, problemLine{}}},
+			[]any{checkedLine{}, config.Problem{}}},
 		{[]string{"config init"}, "One object.", []any{fileLine{}}},
 		{[]string{"deploy init"}, "A line for each file.", []any{fileLine{}}},
 		{[]string{"health"}, "One object.", []any{healthLine{}}},
@@ -97,12 +100,12 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"incident ack", "incident note"}, "One object: the note.", []any{answers.IncidentNote{}}},
 		{[]string{"archive list"}, "A line for each tenant and day; with `--versions`, for each version of a table.",
 			[]any{archiveLine{}, answers.ArchiveVersion{}}},
-		{[]string{"archive files"}, "A line for each file of the table.", []any{archiveFileLine{}}},
+		{[]string{"archive files"}, "A line for each file of the table.", []any{model.ArchiveFile{}}},
 		{[]string{"archive download"}, "One object.", []any{downloadedLine{}}},
 		{[]string{"archive copy"}, "A line for each run.", []any{archiveCopyLine{}}},
 		{[]string{"verify"}, "A line for each device, and one with the sums at the end.",
 			[]any{verify.Device{}, verifiedTotals{}}},
-		{[]string{"archive verify"}, "A line for each table.", []any{verifiedLine{}}},
+		{[]string{"archive verify"}, "A line for each table.", []any{archive.HeldTable{}}},
 		{[]string{"archive rewrite"}, "A line for each day and partition of the fleet.", []any{rewrittenLine{}}},
 		{[]string{"command list", "command send", "command cancel", "device desired show", "device desired set"},
 			"A line for each command or desired configuration.", []any{answers.Command{}}},

@@ -16,6 +16,7 @@ import (
 	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/dashboard/model"
 )
 
 // archived changes a row in the catalog of the archive, or deletes it. It returns a function that undoes this.
@@ -71,7 +72,7 @@ func TestVerifyReadsTheFilesOfTheArchive(t *testing.T) {
 	must(t, err)
 	store, err := archive.Connect(archive.StoreConfig{Account: account, Container: f.names.Archive()})
 	must(t, err)
-	path := jsonOf[archiveFileLine](t, f.must("archive files --tenant acme --json --from", day, "--to",
+	path := jsonOf[model.ArchiveFile](t, f.must("archive files --tenant acme --json --from", day, "--to",
 		(yesterday+1).String()))[0].Path
 	content, etag, err := store.Get(t.Context(), path)
 	must(t, err)

@@ -15,6 +15,7 @@ import (
 	"furrow/jobs/archive/columnar"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/dashboard/model"
 )
 
 // meantCells is a configuration under which rows of an archive do not say what devices have sent.
@@ -79,7 +80,7 @@ func (f *fixture) fileOf(table string, day schema.Day) (*archive.Store, string) 
 	must(f.t, err)
 	store, err := archive.Connect(archive.StoreConfig{Account: account, Container: f.names.Archive()})
 	must(f.t, err)
-	return store, jsonOf[archiveFileLine](f.t, f.must("archive files --tenant acme --json --table", table, "--from",
+	return store, jsonOf[model.ArchiveFile](f.t, f.must("archive files --tenant acme --json --table", table, "--from",
 		day.String(), "--to", (day+1).String()))[0].Path
 }
 

@@ -18,12 +18,12 @@ import (
 
 // A HeldTable is a table of a tenant with what is wrong with it.
 type HeldTable struct {
-	Tenant schema.Tenant
-	Table  string
-	Files  int
-	Rows   int64
-	Bytes  int64
-	Wrong  []string
+	Tenant schema.Tenant `json:"tenant"`
+	Table  string        `json:"table"`
+	Files  int           `json:"files"`
+	Rows   int64         `json:"rows"`
+	Bytes  int64         `json:"bytes"`
+	Wrong  []string      `json:"wrong,omitempty"`
 }
 
 // Verify counts the tables of a tenant: the days and the files of each, and what the fleet has folded of each closed

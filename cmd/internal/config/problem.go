@@ -9,9 +9,10 @@ import (
 
 // A Problem is one mistake in a file.
 type Problem struct {
-	File         string
-	Line, Column int // from 1; columns count characters
-	Text         string
+	File   string `json:"file"`
+	Line   int    `json:"line"`   // from 1
+	Column int    `json:"column"` // in characters, from 1
+	Text   string `json:"text"`
 }
 
 func (p Problem) String() string {

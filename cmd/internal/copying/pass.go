@@ -12,13 +12,13 @@ import (
 
 // A Pass counts what was done for one table, or for the objects of the archive.
 type Pass struct {
-	Table   string
-	Rows    int64 // at the source
-	Written int64 // that were missing at the destination, or differed
-	Deleted int64 // that the source has no longer
-	Renewed int64 // of the written ones, those that differed only in what the endpoint notes of tokens
+	Table   string `json:"table"`   // or the container of the archive
+	Rows    int64  `json:"rows"`    // at the source; objects in the archive
+	Written int64  `json:"written"` // that were missing or differed
+	Deleted int64  `json:"deleted"` // that the source has no longer
+	Renewed int64  `json:"-"`       // of the written ones, differed only in what the endpoint notes of tokens
 
-	Readings bool // rows of devices, which never change
+	Readings bool `json:"-"` // rows of devices, which never change
 }
 
 // A pass makes one table at the destination equal to that at the source.

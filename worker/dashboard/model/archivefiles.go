@@ -38,6 +38,11 @@ type ArchiveFile struct {
 	Bytes int64  `json:"bytes" column:"bytes"`
 }
 
+// ArchiveFileOf returns a file of a table.
+func ArchiveFileOf(f archive.HeldFile) ArchiveFile {
+	return ArchiveFile{f.Path, f.Day.String(), f.Rows, f.Bytes}
+}
+
 // Files returns the files of a table, as far as ctx may see it. Files that left the table are not among them.
 func (ar *Archives) Files(ctx context.Context, q ArchiveFilesQuery) (Export, error) {
 	if err := ar.accounts.current(ctx); err != nil {
@@ -72,9 +77,7 @@ func (ar *Archives) Files(ctx context.Context, q ArchiveFilesQuery) (Export, err
 				yield(archive.HeldFile{}, &TenantError{tenant})
 			}
 		},
-		row: func(f archive.HeldFile) (ArchiveFile, bool, error) {
-			return ArchiveFile{f.Path, f.Day.String(), f.Rows, f.Bytes}, true, nil
-		},
+		row:  func(f archive.HeldFile) (ArchiveFile, bool, error) { return ArchiveFileOf(f), true, nil },
 		next: func(last archive.HeldFile) string { return cursor.text(place(last)) }}.export(out), nil
 }
 
