@@ -11,6 +11,7 @@ import (
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/model"
+	"furrow/worker/query"
 )
 
 // TestTenantsSeeTheirOwnCompletenessAlone has counts of two tenants. A device of the second one differs.
@@ -128,7 +129,7 @@ func TestTheDevicesPageSaysHowMuchOfADayIsFolded(t *testing.T) {
 		t.Fatalf("%d %s: %v", w.Code, w.Body, err)
 	}
 	days, yesterday := a.Pipelines[0].Days, noon.Format(time.DateOnly)
-	if len(days) != 7 || days[1] != (model.FoldedDay{Day: yesterday, Rows: 3}) {
+	if len(days) != 7 || days[1] != (query.FoldedDay{Day: yesterday, Rows: 3}) {
 		t.Errorf("the days are %+v", days)
 	}
 	// its record, whether it is in the fleet, newest values, rejects, tracking row, the oldest row that waits

@@ -15,12 +15,12 @@ type Folded struct {
 	Days []FoldedDay // the newest first
 }
 
-// A FoldedDay is how many readings of a day a pipeline has folded.
+// A FoldedDay is how many readings of a day a pipeline has folded of a device.
 type FoldedDay struct {
-	Day    schema.Day
-	Rows   int64 // as the ledger counts them
-	Sealed bool  // an audit has counted the day, no reading can come any more, and the ledger has forgotten it
-	Again  bool  // it is to be folded again
+	Day    string `json:"day"`              // UTC
+	Rows   int64  `json:"rows"`             // Readings, late ones included. Of a sealed day, the count is forgotten: 0.
+	Sealed bool   `json:"sealed,omitempty"` // an audit has counted the day, and no reading can come any more
+	Again  bool   `json:"again,omitempty"`  // it is to be folded again
 }
 
 // Folded returns a pipeline's tracking row of a member, with the days from the first to the last one; without days
@@ -50,7 +50,7 @@ func daysOf(row *tracking.Row, first, last schema.Day) (all []FoldedDay) {
 	}
 	for day := last; day >= first; day-- {
 		is := row.Coverage.Parts(coverage.Window{From: day.Start(), To: (day + 1).Start()})[0]
-		all = append(all, FoldedDay{Day: day, Rows: counts[day], Sealed: is.Sealed, Again: is.Stale()})
+		all = append(all, FoldedDay{Day: day.String(), Rows: counts[day], Sealed: is.Sealed, Again: is.Stale()})
 	}
 	return all
 }

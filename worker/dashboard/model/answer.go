@@ -87,7 +87,7 @@ func rejectOf(r query.Reject) answers.Reject {
 func (t tracked) answer(now time.Time) DevicePipeline {
 	p := DevicePipeline{Pipeline: string(t.pipeline), Checkpoint: t.Checkpoint, CheckpointTime: timeOf(t.Checkpoint),
 		Rows: t.Rows, Rejects: t.Rejects, RejectsKept: min(t.Rejects, schema.RejectSlots), Late: t.Late,
-		Rest: t.rest, Days: []FoldedDay{}}
+		Rest: t.rest, Days: append([]query.FoldedDay{}, t.days...)}
 	if lag := 0.0; t.Checkpoint != "" || t.waiting != 0 {
 		if t.waiting != 0 {
 			lag = max(0, now.Sub(t.waiting.Time())).Seconds()
@@ -99,9 +99,6 @@ func (t tracked) answer(now time.Time) DevicePipeline {
 	}
 	if t.Failing() {
 		p.Held = &Hold{Until: t.HeldUntil.Time(), Reason: t.Reason, Attempts: t.Attempts}
-	}
-	for _, d := range t.days {
-		p.Days = append(p.Days, FoldedDay{d.Day.String(), d.Rows, d.Sealed, d.Again})
 	}
 	return p
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"furrow/worker/answers"
+	"furrow/worker/query"
 )
 
 // A DeviceList is the answer of /v1/devices.
@@ -77,23 +78,15 @@ type DevicePipeline struct {
 	Checkpoint     string     `json:"checkpoint,omitempty"` // a row key: rows up to it are folded
 	CheckpointTime *time.Time `json:"checkpointTime,omitempty"`
 	// age of the oldest reading after the checkpoint; 0 if there is none
-	LagSeconds  *float64      `json:"lagSeconds,omitempty"`
-	Rows        int64         `json:"rows"`
-	Rejects     int64         `json:"rejects"`     // rows with a reject, in total
-	RejectsKept int64         `json:"rejectsKept"` // rejects in storage, the newest
-	Late        int64         `json:"late"`
-	LastBatch   *LastBatch    `json:"lastBatch,omitempty"`
-	Held        *Hold         `json:"held,omitempty"`
-	Rest        *answers.Rest `json:"rest,omitempty"`
-	Days        []FoldedDay   `json:"days"` // the last seven, the newest first; none before the first run
-}
-
-// A FoldedDay is how many readings of a day a pipeline has folded of a device.
-type FoldedDay struct {
-	Day    string `json:"day"`              // UTC
-	Rows   int64  `json:"rows"`             // Readings, late ones included. Of a sealed day, the count is forgotten: 0.
-	Sealed bool   `json:"sealed,omitempty"` // an audit has counted the day, and no reading can come any more
-	Again  bool   `json:"again,omitempty"`  // it is to be folded again
+	LagSeconds  *float64          `json:"lagSeconds,omitempty"`
+	Rows        int64             `json:"rows"`
+	Rejects     int64             `json:"rejects"`     // rows with a reject, in total
+	RejectsKept int64             `json:"rejectsKept"` // rejects in storage, the newest
+	Late        int64             `json:"late"`
+	LastBatch   *LastBatch        `json:"lastBatch,omitempty"`
+	Held        *Hold             `json:"held,omitempty"`
+	Rest        *answers.Rest     `json:"rest,omitempty"`
+	Days        []query.FoldedDay `json:"days"` // the last seven, the newest first; none before the first run
 }
 
 // A LastBatch is the rows that the last job with rows of the device has folded.

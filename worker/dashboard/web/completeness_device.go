@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"furrow/worker/answers"
-	"furrow/worker/dashboard/model"
+	"furrow/worker/query"
 )
 
 // A DeviceDay is how complete a day of a device is.
@@ -14,7 +14,7 @@ type DeviceDay struct {
 	Number *answers.GapDay   // nil: no reading of the day has a number, or not all were read
 	Stored int64             // readings
 	Known  bool              // Stored is
-	Folded []model.FoldedDay // by pipeline, in the order of the answer; without a Day where it has none
+	Folded []query.FoldedDay // by pipeline, in the order of the answer; without a Day where it has none
 
 	lacks int64 // readings that are missing, late, or to be folded again
 }
@@ -24,7 +24,7 @@ func (p DevicePage) Days() (all []DeviceDay) {
 	days := map[string]*DeviceDay{}
 	named := func(name string) *DeviceDay {
 		if days[name] == nil {
-			days[name] = &DeviceDay{Day: name, Folded: make([]model.FoldedDay, len(p.Answer.Pipelines))}
+			days[name] = &DeviceDay{Day: name, Folded: make([]query.FoldedDay, len(p.Answer.Pipelines))}
 		}
 		return days[name]
 	}
@@ -36,7 +36,7 @@ func (p DevicePage) Days() (all []DeviceDay) {
 	}
 	for i, of := range p.Answer.Pipelines {
 		for _, f := range of.Days {
-			if f != (model.FoldedDay{Day: f.Day}) || days[f.Day] != nil {
+			if f != (query.FoldedDay{Day: f.Day}) || days[f.Day] != nil {
 				named(f.Day).Folded[i] = f
 			}
 		}
@@ -55,7 +55,7 @@ func (p DevicePage) Days() (all []DeviceDay) {
 // count counts what is stored and what lacks. What a pipeline has folded is stored, also where the numbers were read
 // before. A pipeline that has sealed the day has forgotten its count.
 func (d *DeviceDay) count(over bool) {
-	sealed := slices.ContainsFunc(d.Folded, func(f model.FoldedDay) bool { return f.Sealed })
+	sealed := slices.ContainsFunc(d.Folded, func(f query.FoldedDay) bool { return f.Sealed })
 	d.Known = d.Known || !sealed && len(d.Folded) > 0
 	for _, f := range d.Folded {
 		d.Stored = max(d.Stored, f.Rows)
@@ -68,6 +68,6 @@ func (d *DeviceDay) count(over bool) {
 }
 
 // Lacks reports whether a pipeline has folded fewer readings than are stored.
-func (d DeviceDay) Lacks(f model.FoldedDay) bool {
+func (d DeviceDay) Lacks(f query.FoldedDay) bool {
 	return d.Known && f.Day != "" && !f.Sealed && f.Rows < d.Stored
 }

@@ -10,6 +10,7 @@ import (
 	"furrow/worker/answers"
 	"furrow/worker/dashboard/model"
 	"furrow/worker/dashboard/web"
+	"furrow/worker/query"
 )
 
 // TestSharesAreRoundedDown: a share of 100 % is all.
@@ -28,10 +29,10 @@ func TestDaysOfADeviceAreTheWorstFirst(t *testing.T) {
 	p := web.DevicePage{Now: time.Date(2026, 11, 7, 9, 0, 0, 0, time.UTC),
 		Gaps: &model.RecentGaps{Numbered: true, Days: []answers.GapDay{{Day: "2026-11-07", Readings: 9, Made: 9},
 			{Day: "2026-11-06", Readings: 6, Unnumbered: 2, Made: 6}, {Day: "2026-11-03", Readings: 7, Made: 9, Missing: 2}}},
-		Answer: model.DeviceAnswer{Pipelines: []model.DevicePipeline{{Pipeline: "live", Days: []model.FoldedDay{
+		Answer: model.DeviceAnswer{Pipelines: []model.DevicePipeline{{Pipeline: "live", Days: []query.FoldedDay{
 			{Day: "2026-11-07", Rows: 5}, {Day: "2026-11-06", Rows: 7}, {Day: "2026-11-05", Rows: 3},
 			{Day: "2026-11-04", Rows: 2, Again: true}, {Day: "2026-11-03", Sealed: true}, {Day: "2026-11-02", Sealed: true},
-			{Day: "2026-11-01"}}}, {Pipeline: "archive", Days: []model.FoldedDay{{Day: "2026-11-07", Rows: 9},
+			{Day: "2026-11-01"}}}, {Pipeline: "archive", Days: []query.FoldedDay{{Day: "2026-11-07", Rows: 9},
 			{Day: "2026-11-06", Rows: 8}, {Day: "2026-11-05", Rows: 3}, {Day: "2026-11-04", Rows: 8},
 			{Day: "2026-11-03", Rows: 7}, {Day: "2026-11-02", Rows: 6}, {Day: "2026-11-01"}}}}}}
 	var all []string
