@@ -17,6 +17,7 @@ import (
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model/modeltest"
+	"furrow/worker/dashboard/web"
 )
 
 // A guarded fixture is a fleet whose dashboard requires signing in. Its devices with odd numbers are fabrikam's.
@@ -170,7 +171,7 @@ func TestGuesserDelaysNoTokenOfAccess(t *testing.T) {
 
 func TestNothingIsToldBeforeSigningIn(t *testing.T) {
 	t.Parallel()
-	g := newGuarded(t, 4, Config{Storage: "https://acct.table.core.windows.net", Version: "v1.2.3",
+	g := newGuarded(t, 4, Config{Config: web.Config{Storage: "https://acct.table.core.windows.net", Version: "v1.2.3"},
 		Secrets: Secrets{Password: "correct horse"}})
 	g.add(t, "alice@contoso.example", schema.Viewer, "")
 	for _, target := range append(addresses(), "/nowhere", "/sign-in", "/sign-in?x=1", "/v1/nowhere", "/static/none") {

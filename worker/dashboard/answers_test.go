@@ -50,7 +50,8 @@ func TestEveryRouteHasAnAddress(t *testing.T) {
 // TestEveryAddressAnswers checks what all answers have in common.
 func TestEveryAddressAnswers(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, 12, Config{Loopback: true, Storage: "https://acct.table.core.windows.net", Version: "v1"})
+	f := newFixture(t, 12, Config{Loopback: true,
+		Config: web.Config{Storage: "https://acct.table.core.windows.net", Version: "v1"}})
 	f.run(t, 12)
 	for _, target := range addresses() {
 		w := f.get(target)
@@ -202,7 +203,8 @@ func operations(body []byte) int {
 }
 
 func TestFooterSaysWhatThePageCost(t *testing.T) {
-	f := newFixture(t, 3, Config{Loopback: true, Storage: "https://acct.table.core.windows.net"})
+	f := newFixture(t, 3, Config{Loopback: true,
+		Config: web.Config{Storage: "https://acct.table.core.windows.net"}})
 	f.Requests()
 	page := f.get("/pipelines").Body.String()
 	footer := page[strings.LastIndex(page, "<footer"):]

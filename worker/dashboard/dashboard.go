@@ -16,7 +16,6 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 
 	"furrow/sas/access"
-	"furrow/worker/admin"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 	"furrow/worker/dashboard/web"
@@ -24,7 +23,7 @@ import (
 
 // Config configures a Dashboard.
 type Config struct {
-	Model *model.Store // required; Server runs it
+	web.Config // of the pages; Server runs the model, which is required
 
 	// Secrets let in without access.
 	Secrets Secrets
@@ -32,10 +31,6 @@ type Config struct {
 	Reread func() (Secrets, error)
 	// Access says who else is let in. nil: nobody.
 	Access *access.Directory
-	// Acts are what people can do from pages, for each of the model's accounts.
-	Acts []admin.Fleet
-	// Activity records what people do.
-	Activity access.Log
 
 	// TrustHeader names the header with which Proxies say whom they have signed in. Empty: none does. Proxies also say
 	// with X-Forwarded-For where requests come from.
@@ -47,11 +42,6 @@ type Config struct {
 	Loopback bool
 	// Secure says that browsers reach the dashboard over TLS.
 	Secure bool
-
-	Storage string // URL of the storage, without a key, for the foot of pages
-	Version string // of furrow, for the foot of pages
-	Tiles   web.Tiles
-	Log     *slog.Logger
 
 	// OnAnswer is told of every answered request. It may be nil.
 	OnAnswer func(Answer)
@@ -77,10 +67,8 @@ type Dashboard struct {
 const notFound = "/"
 
 func New(c Config) (*Dashboard, error) {
-	log := cmp.Or(c.Log, slog.Default())
-	served := api.New(c.Model, c.Acts, c.Activity, log)
-	site, err := web.New(web.Config{Model: c.Model, Acts: c.Acts, Activity: c.Activity, Log: log,
-		Storage: c.Storage, Version: c.Version, Tiles: c.Tiles})
+	c.Log = cmp.Or(c.Log, slog.Default())
+	site, err := web.New(c.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +76,8 @@ func New(c Config) (*Dashboard, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dashboard{c: c, log: log, api: served,
-		web: site, mux: http.NewServeMux(), tries: newTries(log),
+	d := &Dashboard{c: c, log: c.Log, api: api.New(c.Model, c.Acts, c.Activity, c.Log),
+		web: site, mux: http.NewServeMux(), tries: newTries(c.Log),
 		sessions: newSessions(c.Secure), key: make([]byte, 32)}
 	rand.Read(d.key) // never fails
 	d.secrets.Store(&c.Secrets)

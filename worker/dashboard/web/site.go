@@ -28,13 +28,13 @@ const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // Config configures a Site.
 type Config struct {
 	Model *model.Store
-	// Acts are what people can do, for each of the model's accounts.
+	// Acts are what people can do from pages, for each of the model's accounts.
 	Acts []admin.Fleet
 	// Activity has what people did.
 	Activity access.Log
 	Log      *slog.Logger
-	Storage  string // shown in the footer
-	Version  string // shown in the footer
+	Storage  string // URL of the storage, without a key, for the foot of pages
+	Version  string // of furrow, for the foot of pages
 	Tiles    Tiles  // a street map; the zero Tiles: none
 }
 
