@@ -97,7 +97,7 @@ func (d *olderDay) delete(ctx context.Context) error {
 
 // readings yields those of a device. Devices come in order.
 func (d *olderDay) readings(ctx context.Context, m *schema.Member) iter.Seq2[fold.Sample, error] {
-	return fold.Union(d.ofFiles(ctx, m.Device), d.ofObject(ctx, m))
+	return fold.Union(fold.Sample.Compare, d.ofFiles(ctx, m.Device), d.ofObject(ctx, m))
 }
 
 func (d *olderDay) ofFiles(ctx context.Context, device schema.DeviceID) iter.Seq2[fold.Sample, error] {

@@ -60,7 +60,7 @@ func (p *tablePast) readings(ctx context.Context, g *readingsMaking,
 	if len(all) == 1 {
 		return all[0]
 	}
-	return fold.Union(all...)
+	return fold.Union(fold.Sample.Compare, all...)
 }
 
 // says reports whether all files that have readings of a device, which is read, say this about it.

@@ -14,6 +14,9 @@ type Sample struct {
 	Past   bool          // an import wrote it about a time long ago: no Watcher acts on it
 }
 
+// Compare orders samples by their keys.
+func (s Sample) Compare(o Sample) int { return s.Key.Compare(o.Key) }
+
 // An ExactValue is a value that no double and no text equals: an integer beyond 2^53, whose double is among the values,
 // too, or bytes, which no fold but the archive takes.
 type ExactValue struct {

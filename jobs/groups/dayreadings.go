@@ -98,7 +98,7 @@ func (d TenantDay) samples(device *deviceDay) iter.Seq2[fold.Sample, error] {
 	if d.Also == nil {
 		return own
 	}
-	return fold.Union(own, device.samplesWithin(d.Also(&device.member)))
+	return fold.Union(fold.Sample.Compare, own, device.samplesWithin(d.Also(&device.member)))
 }
 
 // A deviceDay is a device whose rows are read ahead, or what ends the devices, or says when reading began.

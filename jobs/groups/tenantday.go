@@ -82,59 +82,13 @@ func (d TenantDay) ofAll(members func(TenantDay) iter.Seq2[schema.Member, error]
 	if len(d.Beside)+len(d.beside) == 0 {
 		return members(d)
 	}
-	return func(yield func(schema.Member, error) bool) {
-		var all []*memberReader
-		defer func() {
-			for _, r := range all {
-				r.stop()
-			}
-		}()
-		for _, d.Month = range append([]schema.Month{d.Month}, d.Beside...) {
-			for _, d.folded = range append([]schema.Pipeline{""}, d.beside...) {
-				r := &memberReader{}
-				r.next, r.stop = iter.Pull2(members(d))
-				all = append(all, r)
-				r.advance()
-			}
-		}
-		for last := schema.DeviceID(""); ; {
-			least := slices.MinFunc(all, (*memberReader).compare)
-			if !least.more {
-				return
-			}
-			m, err := least.ahead, least.err
-			if (err != nil || m.Device != last) && !yield(m, err) || err != nil {
-				return
-			}
-			last = m.Device
-			least.advance()
+	var all []iter.Seq2[schema.Member, error]
+	for _, d.Month = range append([]schema.Month{d.Month}, d.Beside...) {
+		for _, d.folded = range append([]schema.Pipeline{""}, d.beside...) {
+			all = append(all, members(d))
 		}
 	}
-}
-
-// A memberReader reads the members of one partition.
-type memberReader struct {
-	next  func() (schema.Member, error, bool)
-	stop  func()
-	ahead schema.Member
-	err   error
-	more  bool
-}
-
-func (r *memberReader) advance() { r.ahead, r.err, r.more = r.next() }
-
-// compare orders by errors, which come first, then by devices; those that have no more come last.
-func (r *memberReader) compare(o *memberReader) int {
-	rank := func(r *memberReader) int {
-		switch {
-		case !r.more:
-			return 2
-		case r.err != nil:
-			return 0
-		}
-		return 1
-	}
-	return cmp.Or(cmp.Compare(rank(r), rank(o)), cmp.Compare(r.ahead.Device, o.ahead.Device))
+	return fold.Union(func(a, b schema.Member) int { return cmp.Compare(a.Device, b.Device) }, all...)
 }
 
 // members returns the range of rows of the tenant's devices from first up to, but without, before; empty: no bound.
