@@ -95,7 +95,8 @@ func (f *follower) write(ctx context.Context, ops []tables.Op) (err error) {
 	return err
 }
 
-// begin reads what the destination knows of a device: its memberships, or those that its record keeps since it has left.
+// begin reads what the destination knows of a device: its memberships, or those that its record has kept since it
+// left.
 func (f *follower) begin(ctx context.Context, id string) (err error) {
 	if f.device, err = f.registry.Get(ctx, schema.DeviceID(id)); err != nil && !tables.Absent(err) {
 		return err
