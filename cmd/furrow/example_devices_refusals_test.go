@@ -45,7 +45,10 @@ func newRefusingServer(t *testing.T, secure bool) *refusingServer {
 	} else {
 		s.Start()
 	}
-	t.Cleanup(s.Close)
+	t.Cleanup(func() {
+		s.CloseClientConnections() // a killed device may leave a program that waits for an answer
+		s.Close()
+	})
 	return s
 }
 
