@@ -112,6 +112,37 @@ func TestRepetitionsCostTheSame(t *testing.T) {
 	}
 }
 
+// TestRepetitionsOfOlderProgramsCostNothing: these kept the record of each, and may work beside newer ones. The next
+// repetition removes all that are left.
+func TestRepetitionsOfOlderProgramsCostNothing(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	target := f.hook(rec.server.URL)
+	target.Repeat = time.Hour
+	n := f.notifier(f.client, target)
+	f.happen(n, "ops", f.transition("pump-1", 1))
+	const older = 150 // more than a transaction has
+	for range 2 {
+		deliver(t, n, "ops")
+		f.advance(time.Hour)
+	}
+	waits := f.rows("ops")[0]
+	for repeat := range older {
+		r := schema.DeliveryRecord{Delivery: waits, Outcome: schema.Delivered, At: tables.TicksOf(f.now())}
+		r.Repeat = repeat + 1
+		e := r.Entity()
+		must.Have(f.client.Table(f.names.Output("incidents")).Do(t.Context(), tables.InsertOrReplace(e)))(t)
+	}
+	waits.Repeat = older + 1
+	must.Have(f.client.Table(f.names.Deliveries()).Do(t.Context(), tables.InsertOrReplace(waits.Entity())))(t)
+	deliver(t, n, "ops")
+	ids, records := rec.ids(), f.records()
+	last := ids[len(ids)-1]
+	if len(ids) != 3 || len(records) != 2 || records[ids[0]].Outcome != schema.Delivered ||
+		records[last].Outcome != schema.Delivered {
+		t.Errorf("%d notifications, and %d records", len(ids), len(records))
+	}
+}
+
 // TestNothingIsRepeatedOnceRepeatIsRemoved: not even what waits for its next repetition, at once or later.
 func TestNothingIsRepeatedOnceRepeatIsRemoved(t *testing.T) {
 	f, rec := newFixture(t), newReceiver(t)

@@ -46,9 +46,11 @@ func (j *job) succeeded(ctx context.Context, all []schema.Delivery) {
 			continue
 		}
 		ops = append(ops, tables.InsertOrReplace(j.row(r.Entity())))
-		if d.Repeat--; d.Repeat > 0 { // else jobs would read more for each repetition
-			pk, rk := d.RecordKeys()
-			ops = append(ops, tables.Delete(pk, rk, tables.AnyETag))
+		for _, was := range j.beside.about(d).records { // else jobs would read more for each repetition
+			if was.Number == d.Number && 0 < was.Repeat && was.Repeat < d.Repeat {
+				pk, rk := was.RecordKeys()
+				ops = append(ops, tables.Delete(pk, rk, tables.AnyETag))
+			}
 		}
 	}
 	if !writeAll(ctx, j.incidents(), ops, tries) {
