@@ -452,6 +452,43 @@ func TestFollowBringsNothingBackThatTheDestinationHasDeleted(t *testing.T) {
 	}
 }
 
+// TestFollowWaitsForTheEndOfARemoval: readings that it inserted while device remove --data deletes those of a device
+// would be left when that has ended. The removal of pump-8 begins after its record was read.
+func TestFollowWaitsForTheEndOfARemoval(t *testing.T) {
+	t.Parallel()
+	c, _, at := newFollowed(t)
+	registry, until := sas.NewRegistry(c.To, c.Names), at.Add(24*time.Hour)
+	becomes := func(device schema.DeviceID, to schema.Status) {
+		t.Helper()
+		_, err := registry.Update(t.Context(), device, func(d *schema.Device) error {
+			d.Status = to
+			return nil
+		})
+		must.Succeed(t, err)
+	}
+	becomes("pump-7", schema.Removing)
+	readings := c.To.Table(memberOf(t, c, "pump-7").Readings)
+	for _, device := range []schema.DeviceID{"pump-7", "pump-8"} {
+		m := memberOf(t, c, device)
+		must.Have(c.To.Table(c.Names.Fleet()).Do(t.Context(), tables.Delete(m.Month.String(), string(m.Key()),
+			tables.AnyETag)))(t)
+	}
+	n, waits, err := c.readingsAgain(t.Context(), until)
+	for _, device := range []string{"pump-7", "pump-8"} {
+		if rows := jobstest.Rows(t, readings, tables.Query{Range: tables.Partition(device)}); len(rows) > 0 {
+			t.Errorf("%s has readings again while they are deleted: %v", device, rows)
+		}
+	}
+	if n != 0 || waits == "" || err != nil {
+		t.Errorf("%d readings are followed, and those of %q wait: %v", n, waits, err)
+	}
+	becomes("pump-7", schema.Removed)
+	becomes("pump-8", schema.Erased)
+	if n := must.Have(c.Follow(t.Context()))(t); n != 1 {
+		t.Errorf("%d readings are followed after the removals, want 1 that is kept", n)
+	}
+}
+
 // TestCopyIsFinishedWhileDevicesRenewTheirTokens: the endpoint of the source goes on, and each token changes the record
 // and the membership of its device.
 func TestCopyIsFinishedWhileDevicesRenewTheirTokens(t *testing.T) {

@@ -1,6 +1,7 @@
 package copying
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,33 +22,36 @@ func (c *Copy) Follow(ctx context.Context) (inserted int64, err error) {
 		if err != nil {
 			return inserted, err
 		}
-		n, err := c.readingsAgain(ctx, max(end, now).Add(24*time.Hour))
-		if inserted += n; err != nil || n == 0 && now > end {
+		n, waits, err := c.readingsAgain(ctx, max(end, now).Add(24*time.Hour))
+		if inserted += n; err != nil || n == 0 && waits == "" && now > end {
 			return inserted, err
 		}
-		c.Log.InfoContext(ctx, "readings of the source followed", "inserted", n, "lastToken", end.Time())
+		c.Log.InfoContext(ctx, "readings of the source followed", "inserted", n, "lastToken", end.Time(),
+			"removing", waits)
 		if !setup.Pause(ctx, c.Pause) {
 			return inserted, ctx.Err()
 		}
 	}
 }
 
-// readingsAgain inserts readings that are missing at the destination. All have row keys before until.
-func (c *Copy) readingsAgain(ctx context.Context, until tables.Ticks) (inserted int64, err error) {
+// readingsAgain inserts readings that are missing at the destination. All have row keys before until. Those of a device
+// that is being removed wait: it returns one such device.
+func (c *Copy) readingsAgain(ctx context.Context, until tables.Ticks) (inserted int64, waits string, err error) {
 	names, err := c.readings(ctx)
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	for _, table := range names {
 		p := &pass{Pass: Pass{Table: table, Readings: true}, to: c.To.Table(table), insert: true, own: true}
 		f := &follower{registry: sas.NewRegistry(c.To, c.Names), readings: p.to, until: until}
 		p.write = f.write
 		err := errors.Join(p.run(ctx, c.From.Table(table), func(Pass) {}), f.end(ctx))
-		if inserted += f.inserted; err != nil {
-			return inserted, fmt.Errorf("table %s: %w", table, err)
+		inserted, waits = inserted+f.inserted, cmp.Or(waits, f.waits)
+		if err != nil {
+			return inserted, waits, fmt.Errorf("table %s: %w", table, err)
 		}
 	}
-	return inserted, nil
+	return inserted, waits, nil
 }
 
 // A follower inserts readings, device by device, and has the pipelines of the destination fold them: they come there
@@ -58,6 +62,7 @@ type follower struct {
 	readings *tables.Table
 	until    tables.Ticks
 	inserted int64
+	waits    string // a device that is being removed, perhaps with its data: the next pass knows
 
 	id      string        // of the device
 	device  schema.Device // without an ID: it has no record
@@ -66,7 +71,7 @@ type follower struct {
 }
 
 func (f *follower) write(ctx context.Context, ops []tables.Op) (err error) {
-	if id := ops[0].Entity.PartitionKey; id != f.id {
+	if id := ops[0].Entity.PartitionKey; id != f.id || f.device.Status == schema.Removed { // it may be erased meanwhile
 		if err := f.end(ctx); err != nil {
 			return err
 		}
@@ -78,16 +83,19 @@ func (f *follower) write(ctx context.Context, ops []tables.Op) (err error) {
 	if len(ops) == 0 {
 		return nil
 	}
-	if f.past == nil && f.device.ID != "" {
+	if f.device.Status == schema.Removing {
+		f.waits = f.id
+		return nil
+	}
+	if f.past == nil && f.device.ID != "" && f.device.Status != schema.Removed {
 		f.past = f.registry.WritePast(f.device, f.readings, schema.Import{
 			From: tables.TicksBefore(ops[0].Entity.RowKey), To: f.until, Late: true})
 	}
-	if f.past != nil {
-		err = f.past.Insert(ctx, ops)
-	}
-	if f.past == nil || tables.Absent(err) { // it has been removed
-		f.past = nil
+	if f.past == nil {
 		_, err = f.readings.Submit(ctx, ops)
+	} else if err = f.past.Insert(ctx, ops); tables.Absent(err) { // its removal has just begun
+		f.device.Status, f.past, f.waits = schema.Removing, nil, f.id
+		return nil
 	}
 	if err == nil {
 		f.inserted += int64(len(ops))
@@ -95,8 +103,7 @@ func (f *follower) write(ctx context.Context, ops []tables.Op) (err error) {
 	return err
 }
 
-// begin reads what the destination knows of a device: its memberships, or those that its record has kept since it
-// left.
+// begin reads what the destination knows of a device: its memberships, or those that its record keeps since it left.
 func (f *follower) begin(ctx context.Context, id string) (err error) {
 	if f.device, err = f.registry.Get(ctx, schema.DeviceID(id)); err != nil && !tables.Absent(err) {
 		return err
