@@ -35,13 +35,14 @@ type repairState struct {
 	mu     sync.Mutex
 	counts PolicyCounts
 	tables map[string]*tableState
+	took   time.Duration // of the last round
 }
 
 // A tableState is what Run knows about a readings table.
 type tableState struct {
 	version tables.ETag // of the record
 	since   time.Time   // list and record agree on this version since then
-	last    time.Time   // of the last comparison; a gap restarts since
+	last    time.Time   // of the last comparison; a gap, longer than rounds take, restarts since
 	trouble string      // the last logged error, so that it is logged once
 }
 
@@ -68,7 +69,7 @@ func (p *Policies) Counts() PolicyCounts {
 
 // round reconciles every table once.
 func (p *Policies) round(ctx context.Context) {
-	now := PolicyCounts{SpareAge: -1}
+	began, now := time.Now(), PolicyCounts{SpareAge: -1}
 	names, err := p.list(ctx)
 	p.report(ctx, p.Names.Policies(), err, &now)
 	for _, readings := range names {
@@ -86,7 +87,7 @@ func (p *Policies) round(ctx context.Context) {
 	defer p.state.mu.Unlock()
 	now.Repairs += p.state.counts.Repairs
 	now.Errors += p.state.counts.Errors
-	p.state.counts = now
+	p.state.counts, p.state.took = now, time.Since(began)
 }
 
 func (c *PolicyCounts) add(s reconciled, now time.Time) {
@@ -114,7 +115,7 @@ func (p *Policies) list(ctx context.Context) (names []string, err error) {
 func (p *Policies) reconcileTable(ctx context.Context, readings string) (reconciled, error) {
 	s, err := p.reconcile(ctx, readings)
 	w := p.state.of(readings)
-	seen := time.Since(w.last) <= 2*every
+	seen := time.Since(w.last) <= 2*(every+p.state.took)
 	w.last = time.Now()
 	switch {
 	case err != nil || s.sets > 0 || s.record.ETag != w.version || !seen:

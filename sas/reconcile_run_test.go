@@ -29,6 +29,7 @@ type fakeStorage struct {
 	list    string // as XML
 	lists   int    // how often the list was read
 	down    bool
+	slow    time.Duration // until a list is answered
 }
 
 func (s *fakeStorage) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -63,6 +64,10 @@ func (s *fakeStorage) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 func (s *fakeStorage) RoundTrip(req *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
+	if s.mu.Lock(); req.URL.Query().Get("comp") == "acl" {
+		defer time.Sleep(s.slow)
+	}
+	s.mu.Unlock()
 	if req.Body == nil {
 		req.Body = http.NoBody
 	}
@@ -150,6 +155,21 @@ func TestChangeIsClosedAfterAMinuteOfAgreement(t *testing.T) {
 			t.Error("it is open after more than a minute")
 		}
 	})
+}
+
+// TestChangeIsClosedWhereARoundTakesLong: one over hundreds of tables does.
+func TestChangeIsClosedWhereARoundTakesLong(t *testing.T) {
+	for _, slow := range []time.Duration{15 * time.Second, 5 * time.Minute} {
+		withFakeStorage(t, func(t *testing.T, s *fakeStorage, p *Policies) {
+			s.mu.Lock()
+			s.slow = slow
+			s.mu.Unlock()
+			time.Sleep(2*time.Minute + 6*slow)
+			if openChanges(t, p) != 0 {
+				t.Errorf("with rounds of %v, it stays open", slow)
+			}
+		})
+	}
 }
 
 func TestDriftIsRepairedAndTheMinuteStartsAgain(t *testing.T) {
