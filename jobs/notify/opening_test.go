@@ -236,6 +236,49 @@ func TestAlertmanagerThatWasRestartedHasTheOpenAlertsAgain(t *testing.T) {
 	}
 }
 
+// TestRefreshReadsTenantsAtATime: one after the other, those of a large fleet would take longer than a job may, so the
+// Alertmanager would get nothing any more.
+func TestRefreshReadsTenantsAtATime(t *testing.T) {
+	f, am := newFixture(t), newAlertmanager(t)
+	var mu sync.Mutex
+	at, most, together := 0, 0, make(chan struct{})
+	n := f.notifier(f.connect(faults.Func(func(r *http.Request) (*http.Response, error) {
+		if !strings.Contains(r.URL.RawQuery, "open") {
+			return http.DefaultTransport.RoundTrip(r)
+		}
+		mu.Lock()
+		if at++; at > most {
+			if most = at; most == 4 {
+				close(together)
+			}
+		}
+		mu.Unlock()
+		select {
+		case <-together:
+		case <-time.After(2 * time.Second): // they come one after the other
+		}
+		resp, err := http.DefaultTransport.RoundTrip(r)
+		mu.Lock()
+		defer mu.Unlock()
+		at--
+		return resp, err
+	})), am.target())
+	for i := range 4 {
+		tr := f.transition(fmt.Sprint("pump-", i), 1)
+		tr.Home.Tenant = schema.Tenant(fmt.Sprint("tenant-", i))
+		f.happen(n, "am", tr)
+		must.Have(f.client.Table(f.names.Output("incidents")).Do(t.Context(), tables.Insert(tr.IndexEntity())))(t)
+	}
+	f.advance(time.Minute)
+	deliver(t, n, "am")
+	am.restart()
+	f.advance(notify.AlertmanagerRepeat)
+	deliver(t, n, "am")
+	if fires := len(am.firing(f.now())); fires != 4 || most != 4 {
+		t.Errorf("%d alerts of 4 tenants; %d tenants are read at a time", fires, most)
+	}
+}
+
 // TestOpeningThatArrivesLateFires: the Alertmanager was away for longer than an alert lasts.
 func TestOpeningThatArrivesLateFires(t *testing.T) {
 	f, am := newFixture(t), newAlertmanager(t)

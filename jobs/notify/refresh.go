@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
 	"furrow/tables"
 	"furrow/tables/schema"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // refresh tells an Alertmanager of all alerts that are open, as it may have been restarted. Also those are posted that
@@ -48,18 +51,19 @@ func (j *job) stillOpen(ctx context.Context) (all []schema.Delivery, err error) 
 			closing[openingOf(d)] = true
 		}
 	}
-	open := map[schema.Tenant]map[openingKey]bool{}
+	tenants := map[schema.Tenant]bool{}
+	for _, d := range j.standing {
+		tenants[d.Home.Tenant] = true
+	}
+	open, err := j.openOf(ctx, tenants)
+	if err != nil {
+		return nil, err
+	}
 	var over []tables.Op
 	for key, d := range j.standing {
-		tenant := d.Home.Tenant
-		if open[tenant] == nil {
-			if open[tenant], err = j.openOf(ctx, tenant); err != nil {
-				return nil, err
-			}
-		}
 		switch {
 		case closing[key]:
-		case open[tenant][key]:
+		case open[key]:
 			all = append(all, d)
 		default:
 			pk, rk := d.Keys()
@@ -70,16 +74,31 @@ func (j *job) stillOpen(ctx context.Context) (all []schema.Delivery, err error) 
 	return all, nil
 }
 
-// openOf reads the index of a tenant's open incidents.
-func (n *Notifier) openOf(ctx context.Context, t schema.Tenant) (map[openingKey]bool, error) {
+// tenantsRead is how many tenants are read at a time: one after the other, some ten thousand take longer than a job
+// may.
+const tenantsRead = 16
+
+// openOf reads the indexes of tenants' open incidents.
+func (n *Notifier) openOf(ctx context.Context, tenants map[schema.Tenant]bool) (map[openingKey]bool, error) {
+	var mu sync.Mutex
 	open := map[openingKey]bool{}
-	for e, err := range n.incidents().Entities(ctx, tables.Query{Range: tables.Partition(schema.OpenIncidents(t))}) {
-		if err != nil {
-			return nil, err
-		}
-		if one, err := schema.TransitionOf(e); err == nil {
-			open[openingOf(schema.Delivery{Transition: one})] = true
-		}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(tenantsRead)
+	for t := range tenants {
+		g.Go(func() error {
+			q := tables.Query{Range: tables.Partition(schema.OpenIncidents(t))}
+			for e, err := range n.incidents().Entities(ctx, q) {
+				if err != nil {
+					return err
+				}
+				if one, err := schema.TransitionOf(e); err == nil {
+					mu.Lock()
+					open[openingOf(schema.Delivery{Transition: one})] = true
+					mu.Unlock()
+				}
+			}
+			return nil
+		})
 	}
-	return open, nil
+	return open, g.Wait()
 }
