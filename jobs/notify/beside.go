@@ -25,6 +25,16 @@ type openingKey struct {
 // openingOf returns the opening that a delivery is about: itself, or what it closes.
 func openingOf(d schema.Delivery) openingKey { return openingKey{keyOf(d), d.Number - 1 + d.Number%2} }
 
+// An alertKey names alerts that may have the same labels.
+type alertKey struct {
+	rule   schema.Rule
+	device schema.DeviceID
+}
+
+func alertOf(d schema.Delivery) alertKey {
+	return alertKey{d.Transition.ID.Rule, d.Transition.ID.Device}
+}
+
 // besides is what the rows of an incident say.
 type besides struct {
 	openings map[int]schema.Transition // by their numbers

@@ -18,7 +18,8 @@ func (n *Notifier) Deliver(ctx context.Context, name schema.Target) (Result, err
 	j := &job{claim: claim{Notifier: n, target: target, id: rand.Text()}, began: time.Now(), next: tables.MaxTicks,
 		beside:   beside{Notifier: n, target: name, of: map[incidentKey]*besides{}, strange: strange},
 		mutes:    mutes{Notifier: n, of: map[schema.Tenant][]schema.Mute{}, strange: strange},
-		standing: map[openingKey]schema.Delivery{}, result: Result{Strange: strange}}
+		standing: map[openingKey]schema.Delivery{}, alike: map[alertKey][]openingKey{},
+		result: Result{Strange: strange}}
 	ours, err := j.claimTarget(ctx)
 	if err != nil || !ours {
 		return Result{}, err

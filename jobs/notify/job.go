@@ -30,11 +30,21 @@ type job struct {
 	beside beside
 	// standing are the open alerts that an Alertmanager has, by their openings.
 	standing map[openingKey]schema.Delivery
+	alike    map[alertKey][]openingKey // those of one rule and device, also of some that do not stand any more
 	mutes    mutes
 	next     tables.Ticks // when there is something to do again
 	waiting  int64
 	oldest   tables.Ticks
 	result   Result
+}
+
+// stands notes that the Alertmanager has an alert.
+func (j *job) stands(d schema.Delivery) {
+	key, of := openingOf(d), alertOf(d)
+	if _, known := j.standing[key]; !known {
+		j.alike[of] = append(j.alike[of], key)
+	}
+	j.standing[key] = d
 }
 
 // read reads the target's state. A target without one has no deliveries.

@@ -63,9 +63,12 @@ func (j *job) deliver(ctx context.Context, all []schema.Delivery) bool {
 func (j *job) firing(all []schema.Delivery) []schema.Delivery {
 	all = slices.Clone(all)
 	for i, d := range all {
-		for _, next := range j.standing {
-			is, was := next.Transition.ID, d.Transition.ID
-			if !d.Opens() && is.Device == was.Device && is.Rule == was.Rule && is.First > was.First &&
+		if d.Opens() {
+			continue
+		}
+		for _, key := range j.alike[alertOf(d)] {
+			next, stands := j.standing[key]
+			if stands && next.Transition.ID.First > d.Transition.ID.First &&
 				maps.Equal(alertLabels(next), alertLabels(d)) {
 				all[i] = next
 			}

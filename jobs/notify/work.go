@@ -158,7 +158,7 @@ func (j *job) decoded(e tables.Entity) (d schema.Delivery, is bool) {
 		return d, false
 	}
 	if _, is := j.target.Kind.(*Alertmanager); is && d.Repeat > 0 {
-		j.standing[openingOf(d)] = d
+		j.stands(d)
 		return d, false
 	}
 	return d, true
