@@ -37,7 +37,7 @@ type readingsMaking struct {
 	passedOver func(*pastFile)
 
 	older *olderDay
-	asked []schema.DeviceID // whose rows are read from storage; nil: of all devices
+	asked []schema.DeviceID // whose rows are read from storage, sorted; nil: of all devices
 
 	series map[columnar.Series]bool  // that are expected, and those that were met
 	wide   map[catalog.Series]string // all columns, if files that are expected have the one that sensors share
@@ -198,7 +198,8 @@ func (g *readingsMaking) writeOnce(ctx context.Context, known []columnar.NamedSe
 
 // reads reports whether a device's rows are read from storage, unless retention may have deleted them.
 func (g *readingsMaking) reads(d schema.DeviceID) bool {
-	return !g.merges && (g.asked == nil || slices.Contains(g.asked, d))
+	_, asked := slices.BinarySearch(g.asked, d)
+	return !g.merges && (g.asked == nil || asked)
 }
 
 // watermark returns when every row that is read from storage had been accepted.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -159,7 +160,7 @@ func (m *Tables) tryDay(ctx context.Context, of TableDay, asked []schema.DeviceI
 	if of.Hour > 0 && d.Watermark > 0 {
 		return false, nil // there is the whole day
 	}
-	g.asked = asked
+	g.asked = slices.Sorted(slices.Values(asked))
 	g.replaceAll()
 	if of.Hour == 0 {
 		if g.older, err = m.older.read(ctx, m, of); err != nil {
