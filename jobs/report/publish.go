@@ -122,13 +122,14 @@ const eventSensors = 50
 func events(head schema.ReportHead, gathered []*group) func(yield func(string, error) bool) {
 	return func(yield func(string, error) bool) {
 		_, names, _ := named(head, gathered)
+		has := setOf(names)
 		all := slices.DeleteFunc(slices.Clone(gathered), func(g *group) bool {
 			row := schema.ReportRow{By: g.by, Group: g.name, Bucket: head.Bucket}
-			return !slices.Contains(names, head.Name(row.String())) // there is no room for its name
+			return !has[head.Name(row.String())] // there is no room for its name
 		})
 		for _, name := range head.Rows {
 			row, err := schema.ParseReportRow(head.Key(name))
-			if err == nil && row.Part == 0 && !slices.Contains(names, name) {
+			if err == nil && row.Part == 0 && !has[name] {
 				all = append(all, &group{by: row.By, name: row.Group})
 			}
 		}

@@ -94,8 +94,8 @@ func (r *Reports) write(
 		return head, nil
 	}
 	rows, names, left := named(head, gathered)
-	was, sum := head.Rows, head.Sum
-	gone := slices.DeleteFunc(slices.Clone(was), func(name string) bool { return slices.Contains(names, name) })
+	was, sum, stay := head.Rows, head.Sum, setOf(names)
+	gone := slices.DeleteFunc(slices.Clone(was), func(name string) bool { return stay[name] })
 	for _, name := range gone {
 		rows = append(rows, tables.Entity{PartitionKey: head.Partition.String(), RowKey: head.Key(name)})
 	}
@@ -134,6 +134,15 @@ func named(head schema.ReportHead, gathered []*group) (rows []tables.Entity, nam
 		}
 	}
 	return rows, names, left
+}
+
+// setOf returns a set: a label may have many values, so nobody searches a list for the name of each.
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
 }
 
 // fitting returns how many of the rows fit one transaction.
