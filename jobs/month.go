@@ -34,7 +34,7 @@ func (j job) month(ctx context.Context) (Result, error) {
 		Before: j.m.Before, Progress: j.m.Progress, Tried: j.m.Attempts+j.m.Deaths > 0}
 	planned, err := j.planner().Do(ctx, t, planning{j})
 	if err == nil {
-		err = j.runs().putFigures(ctx, j.m.Run, planned.Figures)
+		err = j.runs().putFigures(ctx, planned.Figures)
 	}
 	r := Result{Batches: planned.Batches, Strange: planned.Strange}
 	if err != nil {

@@ -102,8 +102,8 @@ func TestEveryBatchIsAuditedWithAnyFaultAtAnyOperation(t *testing.T) {
 				t.Errorf("%+v after %v", m, w.delay[i])
 			}
 		}
-		if run := r.run(t); run.Batches == 0 || run.Audits != run.Batches {
-			t.Errorf("%s at operation %d: the run's row is %+v", w.wrong, w.at, run)
+		if all := r.months(t); all.Batches == 0 || all.Audits != all.Batches {
+			t.Errorf("%s at operation %d: the months have %+v", w.wrong, w.at, all)
 		}
 	}
 	calm := &workplace{at: -1}

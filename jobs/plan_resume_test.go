@@ -198,37 +198,35 @@ func TestMonthsThatEndAtOnceAreAllCounted(t *testing.T) {
 		}
 	}
 	all.Wait()
-	if run := r.run(t); run.Batches != want {
-		t.Errorf("the run's row has %d batches, want %d", run.Batches, want)
+	if all := r.months(t); all.Batches != want {
+		t.Errorf("the months have %d batches, want %d", all.Batches, want)
 	}
 }
 
-// TestASleepingMonthForgetsNoOther lets one month end while another is about to write the sum.
-func TestASleepingMonthForgetsNoOther(t *testing.T) {
+// TestMonthReadsNoFiguresOfItsRun: each month job would read those that all others have written.
+func TestMonthReadsNoFiguresOfItsRun(t *testing.T) {
 	t.Parallel()
 	r := newRoster(t)
-	months := []schema.Month{{Year: 2026, Month: time.November}, {Year: 2026, Month: time.December}}
-	for _, month := range months {
-		r.add(t, rand.New(rand.NewPCG(8, 0)), month, 10)
-	}
 	master := r.begin(t)
-	do := func(p *jobs.Pipeline, month schema.Month) {
+	var took []int64
+	for n := range 30 {
+		month := schema.Month{Year: 2026, Month: time.November, Shard: n}
+		r.add(t, rand.New(rand.NewPCG(8, 0)), month, 10)
+		read := int64(0)
+		counting := faults.Func(func(req *http.Request) (*http.Response, error) {
+			resp, err := http.DefaultClient.Do(req)
+			if err == nil && strings.Contains(req.URL.Path, r.names.Runs()) {
+				read += resp.ContentLength
+			}
+			return resp, err
+		})
 		m := jobs.Message{Kind: jobs.Month, Pipeline: "live", Run: master.Run, Month: month}
-		if _, err := p.Do(t.Context(), m, jobstest.NoPut{}, saveInto(&jobs.Message{})); err != nil {
-			t.Error(err)
-		}
+		p := r.pipeline(t, &faults.Transport{Next: counting})
+		must.Have(p.Do(t.Context(), m, jobstest.NoPut{}, saveInto(&jobs.Message{})))(t)
+		took = append(took, read)
 	}
-	slept := false
-	sleepy := faults.Func(func(req *http.Request) (*http.Response, error) {
-		if req.Header.Get("If-Match") != "" && !slept {
-			slept = true
-			do(r.pipeline(t, nil), months[1])
-		}
-		return http.DefaultClient.Do(req)
-	})
-	do(r.pipeline(t, &faults.Transport{Next: sleepy}), months[0])
-	if run := r.run(t); !slept || run.Batches != 2 {
-		t.Errorf("the run's row has %d batches, want 2", run.Batches)
+	if took[5] != took[29] {
+		t.Errorf("the sixth month job reads %d bytes of the runs, the thirtieth %d", took[5], took[29])
 	}
 }
 

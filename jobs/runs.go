@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
-	"furrow/jobs/commit"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -71,8 +69,8 @@ func (r runTable) merge(ctx context.Context, run schema.Run, version tables.ETag
 	return err
 }
 
-// putFigures writes the figures of partitions, and counts their batches on the run's row.
-func (r runTable) putFigures(ctx context.Context, slot tables.Ticks, figures []*schema.MonthFigures) error {
+// putFigures writes the figures of partitions.
+func (r runTable) putFigures(ctx context.Context, figures []*schema.MonthFigures) error {
 	ops := make([]tables.Op, len(figures))
 	for i, f := range figures {
 		e, err := f.Entity()
@@ -95,50 +93,7 @@ func (r runTable) putFigures(ctx context.Context, slot tables.Ticks, figures []*
 			return err
 		}
 	}
-	// Many months end at once, and one write serves all months with figures.
-	const tries = 12
-	for try := range tries {
-		err = r.countBatches(ctx, slot)
-		if !errors.Is(err, tables.ErrConflict) {
-			return err
-		}
-		if err := commit.Pause(ctx, rand.IntN(1+min(try, 5))); err != nil {
-			return err
-		}
-	}
-	return err
-}
-
-// countBatches writes the sum of the months' batches into the run's row. It reads the row first: if that version still
-// stands when the sum is written, it had counted no month that the sum lacks. So the last sum counts every month once,
-// however often month jobs are repeated.
-func (r runTable) countBatches(ctx context.Context, slot tables.Ticks) error {
-	e, err := r.table.Get(ctx, string(r.pipeline), slot.String())
-	if errors.Is(err, tables.ErrNotFound) {
-		return nil // the run was put by hand
-	}
-	if err != nil {
-		return err
-	}
-	run, err := schema.RunOf(e)
-	if err != nil {
-		return err
-	}
-	sum := schema.Run{Pipeline: r.pipeline, Slot: slot}
-	q := tables.Query{Range: schema.MonthsOf(r.pipeline, slot), Select: []string{schema.MonthBatches, schema.MonthAudits}}
-	for page, err := range r.table.Rows(ctx, q) {
-		if err != nil {
-			return err
-		}
-		for i := range page.Rows {
-			sum.Batches += page.Rows[i].Get(schema.MonthBatches).Int()
-			sum.Audits += page.Rows[i].Get(schema.MonthAudits).Int()
-		}
-	}
-	if sum.Batches == run.Batches && sum.Audits == run.Audits {
-		return nil
-	}
-	return r.merge(ctx, sum, run.ETag)
+	return nil
 }
 
 // began counts the spans of a length in which runs of the pipeline have begun.

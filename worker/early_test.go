@@ -25,7 +25,7 @@ func TestAFirstDeviceNeedNotWaitForTheNextSlot(t *testing.T) {
 				s.Early.Ask()
 			}
 			time.Sleep(time.Second)
-			for _, slot := range runs.work(t, 0) {
+			for _, slot := range runs.work(t) {
 				after = append(after, slot.Time().Sub(began))
 			}
 		}
@@ -49,17 +49,17 @@ func TestASlotIsNotSleptThrough(t *testing.T) {
 		stop := start(t, t.Context(), s)
 		defer stop()
 		time.Sleep(10 * time.Second)
-		if n := len(runs.work(t, 0)); n != 1 {
+		if n := len(runs.work(t)); n != 1 {
 			t.Fatalf("%d runs", n)
 		}
 		off.Store(int64(30 * time.Minute))
 		time.Sleep(2 * time.Second)
-		if n := len(runs.work(t, 0)); n != 1 {
+		if n := len(runs.work(t)); n != 1 {
 			t.Errorf("%d runs when the clock has gone ahead", n)
 		}
 		off.Store(0)
 		time.Sleep(2 * s.Cadence)
-		if n := len(runs.work(t, 0)); n == 0 {
+		if n := len(runs.work(t)); n == 0 {
 			t.Error("no run in two cadences after the clock was set back")
 		}
 	})

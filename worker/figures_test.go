@@ -159,7 +159,7 @@ func TestFiguresOfARunHaveEveryJobRowAndOperation(t *testing.T) {
 	if !ok || len(all) != 1 || now.IsZero() {
 		t.Fatalf("no run is done: %+v", all)
 	}
-	if got.Run.Started == 0 || got.Run.Batches != 3 || got.Run.Audits != 3 || got.Planned != 1 {
+	if got.Run.Started == 0 || got.Planned != 1 {
 		t.Errorf("the run is %+v", got)
 	}
 	if m := got.Months; m.Devices != 12 || m.Batches != 3 || m.Audits != 3 || m.Held+m.Failing+m.Behind != 0 {

@@ -16,7 +16,7 @@ func (r *fakeRuns) steps(t *testing.T, s *Scheduler, off, length time.Duration, 
 	for range int(length / s.Cadence) {
 		_, _, err := s.step(t.Context(), slotAt(time.Now().Add(off), s.Cadence))
 		must.Succeed(t, err)
-		for _, slot := range r.work(t, 0) {
+		for _, slot := range r.work(t) {
 			masters[slot]++
 		}
 		time.Sleep(s.Cadence)
@@ -44,7 +44,7 @@ func TestSlotsThatAClockAheadHasTakenRunWhenTheirTimeComes(t *testing.T) {
 						t.Errorf("slot %v was %v after another scheduler had taken it again", slot.Run.Slot.Time(), slot.Outcome)
 					}
 				}
-				for _, slot := range r.work(t, 0) {
+				for _, slot := range r.work(t) {
 					after[slot]++
 				}
 				time.Sleep(s.Cadence)
@@ -75,7 +75,7 @@ func TestARunOfNextYearHoldsBackNothing(t *testing.T) {
 		s := r.scheduler()
 		slot, _, err := s.step(t.Context(), slotAt(time.Now().Add(365*24*time.Hour), s.Cadence))
 		must.Succeed(t, err)
-		r.work(t, 100)
+		r.work(t)
 		r.plan(slot.Run.Slot, 100, 99)
 		r.queue.putText("a batch that is held up")
 		for range 5 {

@@ -115,9 +115,8 @@ func (r *fakeRuns) Since(_ context.Context, _ schema.Pipeline,
 	return runs, time.Now().Truncate(time.Second), err
 }
 
-// work receives all messages as workers would, and returns the slots of the master jobs. Each run then has so many
-// batches.
-func (r *fakeRuns) work(t *testing.T, batches int64) (slots []tables.Ticks) {
+// work receives all messages as workers would, and returns the slots of the master jobs.
+func (r *fakeRuns) work(t *testing.T) (slots []tables.Ticks) {
 	t.Helper()
 	got := must.Have(r.queue.Get(t.Context(), 1000, time.Hour))(t)
 	for _, l := range got {
@@ -127,7 +126,7 @@ func (r *fakeRuns) work(t *testing.T, batches int64) (slots []tables.Ticks) {
 		}
 		slots = append(slots, m.Run)
 		row := r.find(m.Run)
-		row.Started, row.Batches = tables.TicksOf(time.Now()), batches
+		row.Started = tables.TicksOf(time.Now())
 		r.wrote(row)
 		must.Succeed(t, l.Delete(t.Context()))
 	}
@@ -180,7 +179,7 @@ func TestEverySlotHasOneMasterWhoeverSchedules(t *testing.T) {
 		for range 60 {
 			time.Sleep(30 * time.Second)
 			synctest.Wait()
-			slots = append(slots, r.work(t, 100)...)
+			slots = append(slots, r.work(t)...)
 		}
 		cancel()
 		running.Wait()
@@ -219,7 +218,7 @@ func TestACrashBetweenAnyTwoStepsLosesNoSlot(t *testing.T) {
 				}
 				r.queue.before, r.queue.after = nil, nil
 				slot := once(t, r.scheduler())
-				if got := r.work(t, 1); !slices.Contains(got, slot.Run.Slot) || len(got) > 2 {
+				if got := r.work(t); !slices.Contains(got, slot.Run.Slot) || len(got) > 2 {
 					t.Errorf("after a crash at %s (done: %v), %v has masters %v", op, done, slot, got)
 				}
 				if len(r.rows) != 1 || r.rows[0].Enqueued == 0 {
@@ -236,7 +235,7 @@ func TestASchedulerThatFailedTriesItsOwnSlotAgainSoon(t *testing.T) {
 		down := time.Now().Add(20 * time.Second)
 		r.queue.before = failing("put", tables.ErrBusy, func() bool { return time.Now().Before(down) })
 		runFor(t, r.scheduler(), 27*time.Second)
-		if got := r.work(t, 1); len(got) != 1 {
+		if got := r.work(t); len(got) != 1 {
 			t.Errorf("%d masters", len(got))
 		}
 	})
@@ -252,7 +251,7 @@ func TestALateSlotIsFoundInTheNext(t *testing.T) {
 		s := r.scheduler()
 		s.Log = slog.New(slog.NewTextHandler(&told, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		once(t, s)
-		got := r.work(t, 1)
+		got := r.work(t)
 		slices.Sort(got)
 		if want := []tables.Ticks{dead.Slot, dead.Slot.Add(time.Minute)}; !slices.Equal(got, want) {
 			t.Errorf("masters %v, want %v", got, want)
@@ -264,7 +263,7 @@ func TestALateSlotIsFoundInTheNext(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		once(t, s)
-		if got := r.work(t, 1); len(got) != 1 {
+		if got := r.work(t); len(got) != 1 {
 			t.Errorf("a marked run was put again: %v", got)
 		}
 	})
@@ -276,7 +275,7 @@ func TestAQueueThatIsDownLeavesOneSlotBehind(t *testing.T) {
 		up := time.Now().Add(20 * time.Minute)
 		r.queue.before = failing("put", tables.ErrBusy, func() bool { return time.Now().Before(up) })
 		runFor(t, r.scheduler(), 20*time.Minute+10*time.Second)
-		if got := r.work(t, 1); len(got) < 1 || len(got) > 2 || len(r.rows) != len(got) {
+		if got := r.work(t); len(got) < 1 || len(got) > 2 || len(r.rows) != len(got) {
 			t.Errorf("%d masters in %d rows after twenty minutes without a queue", len(got), len(r.rows))
 		}
 	})
@@ -286,15 +285,15 @@ func TestMissedSlotsAreNotCaughtUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRuns()
 		once(t, r.scheduler())
-		r.work(t, 100)
+		r.work(t)
 		time.Sleep(3 * time.Hour)
 		slot := once(t, r.scheduler())
-		got := r.work(t, 100)
+		got := r.work(t)
 		if len(got) != 1 || got[0] != slotAt(time.Now(), time.Minute) || slot.Outcome != SlotEnqueued {
 			t.Errorf("masters %v after three hours, %v", got, slot)
 		}
 		if again := once(t, r.scheduler()); again.Outcome != SlotTaken || again.Run.Slot != slot.Run.Slot ||
-			len(r.work(t, 100)) != 0 {
+			len(r.work(t)) != 0 {
 			t.Errorf("the same slot again: %v", again)
 		}
 	})
@@ -357,7 +356,7 @@ func TestAnEndlessRunHoldsSlotsForTenMinutesOrTenCadences(t *testing.T) {
 			s := r.scheduler()
 			s.Cadence = cadence
 			first := once(t, s)
-			r.work(t, 0)
+			r.work(t)
 			r.plan(first.Run.Slot, 200, 199)
 			r.queue.Put(t.Context(), deviceJob(1), 0)
 			for held := time.Duration(0); ; {
@@ -399,7 +398,7 @@ func TestCatchUpAuditsAndRetriesNeverSkipASlot(t *testing.T) {
 			if slot.Outcome != SlotEnqueued {
 				t.Fatalf("slot %d is %v: %s", n, slot.Outcome, slot.Run.Skipped)
 			}
-			r.work(t, n)
+			r.work(t)
 			r.plan(slot.Run.Slot, n, n)
 			time.Sleep(time.Second)
 		}
@@ -410,12 +409,12 @@ func TestMastersDoNotPileUpWhileNobodyWorks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRuns()
 		once(t, r.scheduler())
-		r.work(t, 20000)
+		r.work(t)
 		for range 24 * 60 {
 			time.Sleep(time.Minute)
 			once(t, r.scheduler())
 		}
-		if got := r.work(t, 20000); len(got) == 0 || len(got) > 2*(1+24*60/farBack) {
+		if got := r.work(t); len(got) == 0 || len(got) > 2*(1+24*60/farBack) {
 			t.Errorf("%d masters wait after a day", len(got))
 		}
 	})

@@ -330,7 +330,6 @@ func TestPropertiesThatQueriesNameAreStored(t *testing.T) {
 		{tables.Columns[Command](), []string{CommandExpires}},
 		{tables.Columns[Delivery](), []string{DeliveryErased}},
 		{tables.Columns[Member](), []string{"Site", MemberSpans, MemberImports, MemberWatermark, "Admits"}},
-		{tables.Columns[MonthFigures](), []string{MonthBatches, MonthAudits}},
 		{tables.Columns[Reject](), []string{RejectNumber, RejectRow, RejectAt}},
 	} {
 		for _, name := range c.names {

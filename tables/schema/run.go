@@ -18,8 +18,8 @@ type Run struct {
 	Skipped  string       `row:"Skipped,omitzero"`  // why nothing was done for the slot; empty if something was
 	Enqueued tables.Ticks `row:"Enqueued,omitzero"` // when the master job was put; 0 if that is unknown
 	Started  tables.Ticks `row:"Started,omitzero"`  // when the master job started, which sets it; 0: it is in the queue
-	Batches  int64        `row:"Batches,omitzero"`  // device messages that the run's month jobs have put so far
-	Audits   int64        `row:"Audits,omitzero"`   // audit messages that they have put
+	Batches  int64        `row:"Batches,omitzero"`  // device messages of its month jobs, counted by earlier versions
+	Audits   int64        `row:"Audits,omitzero"`   // their audit messages
 	Written  tables.Ticks // of the last write, by storage's clock; ignored in writes
 	ETag     tables.ETag  // of the version that was read
 }

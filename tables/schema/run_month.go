@@ -46,12 +46,6 @@ type MonthFigures struct {
 	Again int64 `row:"Again,omitzero"`
 }
 
-// Properties that runs sum.
-const (
-	MonthBatches = "Batches"
-	MonthAudits  = "Audits"
-)
-
 // Add adds the figures of another partition, or of another part of it.
 func (m *MonthFigures) Add(o MonthFigures) {
 	addCounts(m, &o)
@@ -77,13 +71,7 @@ func MonthFiguresOf(e tables.Entity) (MonthFigures, error) {
 	return m, f.Err()
 }
 
-// MonthsOf returns the range of the MonthFigures of a run.
-func MonthsOf(p Pipeline, slot tables.Ticks) tables.Range {
-	return tables.Range{Partitions: tables.Is(FiguresPartition(p, slot)),
-		Rows: tables.KeysWithPrefix(monthFigures + Separator)}
-}
-
-// MonthsBetween returns the range of those of the partitions of the fleet from first to last.
+// MonthsBetween returns the range of the MonthFigures of a run for the partitions of the fleet from first to last.
 func MonthsBetween(p Pipeline, slot tables.Ticks, first, last Month) tables.Range {
 	return tables.RowsBetween(FiguresPartition(p, slot), monthFigures+Separator+first.String(),
 		monthFigures+Separator+last.String())
