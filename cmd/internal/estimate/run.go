@@ -70,7 +70,7 @@ func (s shape) run(f Fleet, p config.Pipeline, d day) map[string]float64 {
 	rows := math.Max(float64(f.AtOnce), float64(p.Cadence)/float64(f.Every))
 	reads := math.Ceil(rows / page)
 	queries := s.devices*(1+s.active*(reads-1)) + // the new readings of each
-		s.found(d) + 2*math.Ceil(float64(f.Devices)/page) + s.months + // the plan, and the batches that it counts
+		s.found(d) + 2*math.Ceil(float64(f.Devices)/page) + s.months + // the plan, and what the run before has planned
 		s.months + 1 + // the partitions of the fleet
 		masterQueries
 	busy, claimed := s.busy(s.tracked)
@@ -89,8 +89,8 @@ func (s shape) run(f Fleet, p config.Pipeline, d day) map[string]float64 {
 		"tables query": queries, "tables transaction": total,
 		"tables insert":            1, // the run
 		"tables insert or replace": s.months,
-		"tables get":               s.months + 1, // and when audits were due last
-		"tables merge":             2 + s.months, // the run is enqueued, begun, planned
+		"tables get":               1, // when audits were due last
+		"tables merge":             2, // the run is enqueued, begun
 		"queues put":               1 + s.months + s.batches,
 		"queues delete":            1 + s.months + s.batches,
 		"queues update":            s.saves(f, p),
