@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"net"
 	"net/http"
@@ -101,14 +102,17 @@ func TestMetricsAreThoseOfTheReference(t *testing.T) {
 	f := fixtureIn(t, dir)
 	f.must("enrollment add plant1 --tenant contoso")
 	want := documentedMetrics(t)
-	storage := startStorage(t, "--data", t.TempDir(), "--metrics", "127.0.0.1:0")
+	data := t.TempDir()
+	storage := startStorage(t, "--data", data, "--metrics", "127.0.0.1:0")
+	fixtureIn(t, data).must("config apply", config)
+	of := map[string]string{"schedule": data, "worker": data} // beside those of up, a worker may never get a job
 	logs := map[string]func() string{"up": up.stderr.String, "storage": storage.stderr.String}
 	for role, args := range map[string][]string{
 		"sas": {"--listen", "127.0.0.1:0"}, "dashboard": {"--listen", "127.0.0.1:0"}, "schedule": nil, "worker": nil,
 	} {
 		errs := &lockedBuffer{}
 		startProcess(t, io.Discard, errs, nil,
-			append([]string{role, "--storage", dir, "--metrics", "127.0.0.1:0"}, args...)...)
+			append([]string{role, "--storage", cmp.Or(of[role], dir), "--metrics", "127.0.0.1:0"}, args...)...)
 		logs[role] = errs.String
 	}
 	for role, log := range logs {
@@ -131,6 +135,7 @@ func TestMetricsAreThoseOfTheReference(t *testing.T) {
 		}
 	}
 	up.mustEnd(t)
+	storage.mustEnd(t)
 	for role, log := range logs { // storage has stopped
 		if role == "up" || role == "storage" {
 			continue
