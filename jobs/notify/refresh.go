@@ -6,10 +6,10 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"furrow/tables"
 	"furrow/tables/schema"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // refresh tells an Alertmanager of all alerts that are open, as it may have been restarted. Also those are posted that
