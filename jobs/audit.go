@@ -12,7 +12,7 @@ import (
 // refolder returns what audits the pipeline's devices and folds them again.
 func (j job) refolder() *refold.Refolder {
 	return &refold.Refolder{Writer: j.writer(), Outbox: j.outbox(), Late: j.late, Steady: j.ranBefore,
-		Rests: j.rests(), Portion: j.portion(), Most: j.most()}
+		Every: j.looks, Rests: j.rests(), Portion: j.portion(), Most: j.most()}
 }
 
 // audit does an audit job. It commits what it folds again device by device and portion by portion. Repeated, it finds

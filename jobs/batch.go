@@ -137,7 +137,7 @@ func (b *devices) folder() *live.Folder {
 	if b.rests() {
 		rester = &live.Rester{Client: b.Client, Others: b.others, Generation: b.Generation}
 	}
-	return &live.Folder{Client: b.Client, Clock: b.Clock, Late: b.late, Every: b.every, Steady: b.ranBefore,
-		Imports: b.imports, Rester: rester,
+	return &live.Folder{Client: b.Client, Clock: b.Clock, Late: b.late, Every: b.every, Cadence: b.Cadence,
+		Steady: b.ranBefore, Imports: b.imports, Rester: rester,
 		Settle: b.settle(), Long: max(10*time.Minute, 3*b.Cadence), Portion: b.portion(), Most: b.most()}
 }

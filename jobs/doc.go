@@ -60,8 +60,8 @@
 //   - An error of one device (its rows, its tracking row, a partition that does not answer) concerns that device alone.
 //     It is tried alone, then held.
 //   - The ledger counts, by hour of row key, the rows that the checkpoint has passed. An audit counts the rows in
-//     storage. Where there are more, it folds that day again, and replaces every window whose new count differs from
-//     the ledger's.
+//     storage, and a job that looks at a device that sends rarely counts the youngest. Where there are more, that day
+//     is folded again, and every window is replaced whose new count differs from the ledger's.
 //   - The coverage says which days are stale, and have to be made again: after late rows, a rewind or changed settings.
 //     The first of them is worked off in portions, with states of its own, like a second checkpoint that goes through
 //     what the first one has passed.

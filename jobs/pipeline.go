@@ -6,6 +6,7 @@ import (
 
 	"furrow/jobs/commit"
 	"furrow/jobs/fold"
+	"furrow/jobs/folding"
 	"furrow/jobs/groups"
 	"furrow/jobs/notify"
 	"furrow/jobs/refold"
@@ -131,6 +132,12 @@ func (p *Pipeline) every(m schema.Member) time.Duration {
 		return 0
 	}
 	return p.SendEvery(m.Enrollment)
+}
+
+// looks returns how often device jobs look at a device that sends as often as is stated. Where nothing is, they look in
+// each run.
+func (p *Pipeline) looks(d *folding.Device) time.Duration {
+	return max(p.Cadence, cmp.Or(d.Model.Every, p.every(d.Member)))
 }
 
 // rests reports whether devices rest: all processes of the fleet know what that is, and the configuration is stored, so

@@ -95,7 +95,7 @@ func (b Batch) has(at schema.Place) bool {
 }
 
 // together is how many rows a query names. Azure takes 15 comparisons in a filter, and the range has three.
-const together = 10
+const together = 12
 
 // parts returns the queries that read a batch: all from First to Last at once, unless most of these rest.
 func (b Batch) parts() (all []tables.Query) {

@@ -31,6 +31,10 @@ type Device struct {
 	Bytes   int          // of these rows
 	Weight  int          // approximate bytes of effects and rejects
 
+	// Recount counts the rows that are read at or below the checkpoint, which are folded already. It is nil where none
+	// is read.
+	Recount *tracking.Ledger
+
 	// Notes reads the notes of imports on the device's membership. It may be nil.
 	Notes func(context.Context) (schema.Imports, error)
 

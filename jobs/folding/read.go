@@ -64,8 +64,9 @@ func (d *Device) Read(ctx context.Context, readings *tables.Table, rows tables.R
 			return err
 		}
 		d.Seen = max(d.Seen, tables.TicksOf(page.Time))
-		if n := len(page.Rows); d.Folded == 0 && n >= query.Size && page.Next != (tables.Continuation{}) &&
-			tables.TicksBefore(page.Rows[0].RowKey) < l.Brief {
+		full := len(page.Rows) >= query.Size && page.Next != (tables.Continuation{})
+		page.Rows = d.recount(page.Rows)
+		if full && d.Folded == 0 && len(page.Rows) > 0 && tables.TicksBefore(page.Rows[0].RowKey) < l.Brief {
 			return ErrFarBehind
 		}
 		if err := d.noteImports(ctx, page.Rows); err != nil {
@@ -76,6 +77,15 @@ func (d *Device) Read(ctx context.Context, readings *tables.Table, rows tables.R
 		}
 	}
 	return nil
+}
+
+// recount counts the rows that are folded already, which come first, and returns the others.
+func (d *Device) recount(rows []tables.Entity) []tables.Entity {
+	for d.Recount != nil && len(rows) > 0 && rows[0].RowKey <= d.Row.Last {
+		d.Recount.Add(rows[0].RowKey)
+		rows = rows[1:]
+	}
+	return rows
 }
 
 // noteImports reads the notes of imports again where rows about the past have none: an import may have begun since the

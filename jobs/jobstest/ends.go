@@ -45,7 +45,7 @@ func lasting(e *tables.Entity) string {
 			schema.TrackRefoldUntil, schema.TrackCoverage, schema.TrackRefoldRow, schema.TrackRefoldLedger,
 			schema.TrackRefoldRejects, schema.TrackRefoldKnown,
 			schema.TrackRegained, schema.TrackImported, schema.TrackImporting, schema.TrackUncut, schema.TrackBatchRows,
-			schema.TrackBatchTook, "At",
+			schema.TrackBatchTook, schema.TrackRecounted, "At",
 			schema.RejectNumber, fold.FenceProperty:
 			continue
 		case schema.TrackAttempts, schema.TrackHeld, schema.TrackHeldUntil:

@@ -1,5 +1,5 @@
-// Package live folds what is new: the rows of devices after their checkpoints. Before that, it has rows below a
-// checkpoint folded again where settings, imports or moves ask for it, by making their days stale. It writes nothing.
+// Package live folds what is new: the rows of devices after their checkpoints. It has rows below a checkpoint folded
+// again where settings, imports or moves ask for it, or some came late, by making their days stale. It writes nothing.
 package live
 
 import (
@@ -19,10 +19,11 @@ import (
 
 // A Folder folds the new rows of devices.
 type Folder struct {
-	Client *tables.Client
-	Clock  commit.Clock
-	Late   func(schema.Member) time.Duration // age of the oldest row that a living token of a device admits
-	Every  func(schema.Member) time.Duration // stated interval of a device whose model states none; zero: none is
+	Client  *tables.Client
+	Clock   commit.Clock
+	Late    func(schema.Member) time.Duration // age of the oldest row that a living token of a device admits
+	Every   func(schema.Member) time.Duration // stated interval of a device whose model states none; zero: none is
+	Cadence time.Duration
 	// Steady reports whether runs before a moment show that time passes.
 	Steady func(ctx context.Context, at tables.Ticks) (bool, error)
 	// Imports reads the notes of imports on a membership.
@@ -80,7 +81,11 @@ func (f *Folder) fold(ctx context.Context, d *folding.Device, at times, l foldin
 	}
 	d.Known = f.known(d, at)
 	d.Notes = func(ctx context.Context) (schema.Imports, error) { return f.Imports(ctx, d.Member) }
-	rows := tables.Range{Partitions: tables.Is(string(d.Member.Device)), Rows: d.Row.Unread()}
+	var again recount
+	if f.Rester != nil {
+		again = recountOf(d, at.over.Add(f.Settle), max(f.Cadence, d.Known.Every))
+	}
+	rows := tables.Range{Partitions: tables.Is(string(d.Member.Device)), Rows: again.rows(d.Row.Unread())}
 	rows.Rows.To = at.horizon.String()
 	if d.Row.Chain.ID == "" {
 		l.Brief = at.horizon.Add(-f.Long)
@@ -100,6 +105,7 @@ func (f *Folder) fold(ctx context.Context, d *folding.Device, at times, l foldin
 			break
 		}
 	}
+	again.end(d)
 	d.Row.Reopen()
 	d.Dirty = d.Dirty || d.Folded > 0 || heeded
 	until := at.horizon

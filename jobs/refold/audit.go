@@ -1,7 +1,6 @@
 package refold
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -107,7 +106,7 @@ func (a *auditor) device(ctx context.Context, d *folding.Device) error {
 	last := coverage.Window{To: known.At.Add(-known.Late).Floor(tables.Day)} // no living token admits a row of it
 	spans := []coverage.Window{{To: tables.MaxTicks}}
 	if !full {
-		if spans = turn.spans(); turn.last() {
+		if spans = turn.beside(d.Row.Recounted, a.Every(d)); turn.last() {
 			spans = append(spans, last)
 		}
 	}
@@ -123,23 +122,6 @@ func (a *auditor) device(ctx context.Context, d *folding.Device) error {
 		return a.seal(ctx, d, last, known)
 	}
 	return nil
-}
-
-// covered returns the coverage of a device with the imports that the pipeline does not know yet. The next run has their
-// rows folded, which are not late.
-func covered(d *folding.Device) coverage.Coverage {
-	c := d.Row.Coverage
-	for _, i := range d.Member.Imports {
-		if i.ID > d.Row.Imported {
-			c.Stale(coverage.Window{From: i.From, To: i.To}, coverage.Import)
-		}
-	}
-	return c
-}
-
-// passed returns the part of a window in which the checkpoint has passed days, the last one in part.
-func passed(d *folding.Device, w coverage.Window) coverage.Window {
-	return w.And(coverage.Window{To: tables.TicksBefore(d.Row.Last).Floor(tables.Day) + tables.Day})
 }
 
 // maySeal reports whether the time is sure enough to seal days, which drops counts that nothing brings back.
@@ -199,8 +181,8 @@ func (a *auditor) lateRows(ctx context.Context, d *folding.Device, spans []cover
 // findLate returns the spans of the ledger in which storage has more rows, in order.
 func (a *auditor) findLate(ctx context.Context, d *folding.Device, spans []coverage.Window) (late []coverage.Window,
 	err error) {
-	for _, s := range spans {
-		parts := covered(d).Counted(passed(d, s))
+	for _, s := range joined(spans, d.Row.Ledger) {
+		parts := d.Row.Counted(s, d.Member.Imports)
 		if len(parts) == 0 {
 			continue
 		}
@@ -208,13 +190,10 @@ func (a *auditor) findLate(ctx context.Context, d *folding.Device, spans []cover
 		if err != nil {
 			return nil, err
 		}
-		for _, part := range parts {
-			more, missing := d.Row.Ledger.Late(found, part)
-			a.result.Missing += int(missing)
-			late = append(late, more...)
-		}
+		more, missing := d.Row.Ledger.Late(found, parts)
+		a.result.Missing += int(missing)
+		late = append(late, more...)
 	}
-	slices.SortFunc(late, func(a, b coverage.Window) int { return cmp.Compare(a.From, b.From) })
 	return late, nil
 }
 
@@ -254,8 +233,8 @@ func (a *auditor) workOff(ctx context.Context, d *folding.Device) error {
 // seal seals the days of a window that are right, and drops their counts. No living token admitted a row of them when
 // this audit began, which has counted them since, or has made them again.
 func (a *auditor) seal(ctx context.Context, d *folding.Device, w coverage.Window, known coverage.Known) error {
-	w = passed(d, w)
-	days := covered(d).Sealable(w)
+	w = d.Row.Reached(w)
+	days := d.Row.Covered(d.Member.Imports).Sealable(w)
 	if !worthSealing(d, w, days) {
 		return nil
 	}
@@ -275,7 +254,7 @@ func (a *auditor) seal(ctx context.Context, d *folding.Device, w coverage.Window
 // sealed, or up to the checkpoint of a device that is silent.
 func worthSealing(d *folding.Device, w coverage.Window, days []coverage.Window) bool {
 	_, sealed := d.Row.Coverage.SealedTo()
-	whole := passed(d, coverage.Window{To: tables.MaxTicks})
+	whole := d.Row.Reached(coverage.Window{To: tables.MaxTicks})
 	return slices.ContainsFunc(days, func(day coverage.Window) bool {
 		return day.From < sealed || w.To == whole.To || d.Row.Ledger.Count(day.From, day.To) > 0
 	})

@@ -27,7 +27,9 @@ type Refolder struct {
 	// Late returns the age of the oldest row that a living token of a device admits.
 	Late func(schema.Member) time.Duration
 	// Steady reports whether runs before a moment show that time passes.
-	Steady  func(ctx context.Context, at tables.Ticks) (bool, error)
+	Steady func(ctx context.Context, at tables.Ticks) (bool, error)
+	// Every returns about how often device jobs look at a device that sends.
+	Every   func(*folding.Device) time.Duration
 	Rests   bool // devices rest, as package live says
 	Portion int  // rows of one device that are folded at a time
 	Most    int  // rows that a job folds in all

@@ -1,10 +1,13 @@
 package refold
 
 import (
+	"cmp"
 	"hash/fnv"
+	"slices"
 	"time"
 
 	"furrow/jobs/coverage"
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -15,10 +18,13 @@ type age struct{ old, every tables.Ticks }
 // ages returns the ages at which late rows are looked for, before the last time when no living token admits a row of
 // that age. Most late rows are late by minutes, and few by more than a day. So each row is counted five times in its
 // life, and most late rows are found within two hours.
-func ages() [4]age {
+func ages() []age {
 	const hour, day = tables.Hour, tables.Day
-	return [...]age{{hour, hour}, {3 * hour, 3 * hour}, {12 * hour, 12 * hour}, {2 * day, day}}
+	return []age{{hour, hour}, {3 * hour, 3 * hour}, {12 * hour, 12 * hour}, {2 * day, day}}
 }
+
+// youngAges is how many of the ages device jobs count themselves, of devices that send rarely: see package live.
+const youngAges = 2
 
 // lastAge is how often those rows are counted that no token admits any more.
 const lastAge = tables.Day
@@ -44,7 +50,11 @@ func TurnOf(p schema.Pipeline, month schema.Month, since, run tables.Ticks) Turn
 // spans returns the hours of rows that reached an age in [since, run]. The spans of successive turns meet. If since is
 // zero, the spans start with the first row.
 func (t Turn) spans() (all []coverage.Window) {
-	for _, a := range ages() {
+	return t.spansOf(ages())
+}
+
+func (t Turn) spansOf(ages []age) (all []coverage.Window) {
+	for _, a := range ages {
 		if from, to, due := t.periods(a.every); due {
 			w := coverage.Window{From: max(from-a.old, 0).Floor(tables.Hour), To: max(to-a.old, 0).Floor(tables.Hour)}
 			if t.since == 0 {
@@ -52,6 +62,43 @@ func (t Turn) spans() (all []coverage.Window) {
 			}
 			all = append(all, w)
 		}
+	}
+	return all
+}
+
+// beside returns the spans of a device whose looks count its youngest rows again, about every so often, last at a time.
+// The spans leave the young ages out, which the looks count themselves:
+//
+//	      ├──── counted again by the look ───────────┤
+//	          ├─ at 3 h ─┤          ├─ at 1 h ─┤
+//	──────────┴──────────┴──────────┴──────────┴────┼──── ≤ every + 1 h ────► run
+//	       run - 6 h  run - 3 h  run - 2 h  run - 1 h  look
+//
+// Where the last look is older, the device may have fallen silent: they have what reached an age since that look, once,
+// and then as they have it of any device.
+func (t Turn) beside(look tables.Ticks, every time.Duration) []coverage.Window {
+	switch {
+	case look > t.run+tables.Hour, look <= t.since.Add(-every)-3*tables.Hour:
+		return t.spans()
+	case look <= t.run.Add(-every)-tables.Hour:
+		t.since = min(t.since, look)
+		return t.spans()
+	}
+	return t.spansOf(ages()[youngAges:])
+}
+
+// MostBetween is how many rows between two spans are counted, too, rather than to ask twice.
+const MostBetween = 100
+
+// joined returns the spans in order, joined where they overlap or few rows lie between them.
+func joined(spans []coverage.Window, l *tracking.Ledger) (all []coverage.Window) {
+	slices.SortFunc(spans, func(a, b coverage.Window) int { return cmp.Compare(a.From, b.From) })
+	for _, s := range spans {
+		if n := len(all); n > 0 && l.Count(all[n-1].To, s.From) <= MostBetween {
+			all[n-1].To = max(all[n-1].To, s.To)
+			continue
+		}
+		all = append(all, s)
 	}
 	return all
 }

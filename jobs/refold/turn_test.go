@@ -1,10 +1,14 @@
 package refold
 
 import (
+	"cmp"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
+	"furrow/jobs/coverage"
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -37,6 +41,84 @@ func TestEveryHourIsCountedOnceAtEachAge(t *testing.T) {
 			if n := counted[h]; n != want {
 				t.Fatalf("hour %v is counted %d times", h.Time(), n)
 			}
+		}
+	}
+}
+
+// TestLooksAndAuditsCountEveryHour of a device that sends rarely: no hour up to its last reading is counted at neither
+// the first nor the second age, however late looks are, whenever the device falls silent and however long nobody
+// schedules an audit.
+func TestLooksAndAuditsCountEveryHour(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	const hour = tables.Hour
+	some := func(most tables.Ticks) tables.Ticks { return tables.Ticks(random.Int64N(int64(most)) + 1) }
+	start := tables.TicksOf(time.Date(2026, 11, 1, 3, 7, 0, 0, time.UTC))
+	audits, alone := 0, 0
+	for range 500 {
+		every := time.Duration(1+random.IntN(48)) * 15 * time.Minute
+		step := tables.Ticks(every / 100)
+		row := tracking.New() // without counts: few rows lie anywhere
+		turn := Turn{seed: random.Uint64(), since: start, run: start}
+		longest := tables.Ticks(0) // without audits
+		next, silent := start+some(step), start+2*tables.Day+some(5*tables.Day)
+		var first, second []tables.Ticks // when the hours from start on were counted: by their number
+		first, second = make([]tables.Ticks, 24*12), make([]tables.Ticks, 24*12)
+		count := func(w coverage.Window, at tables.Ticks) {
+			for h := max(w.From, start.Floor(hour)); h+hour <= min(w.To, at-hour, silent); h += hour {
+				n := int((h - start.Floor(hour)) / hour)
+				first[n] = cmp.Or(first[n], at)
+				if h+hour <= at-3*hour {
+					second[n] = cmp.Or(second[n], at)
+				}
+			}
+		}
+		for turn.run < start+9*tables.Day {
+			turn.since, turn.run = turn.run, turn.run+5*hour/60+some(hour/60)
+			if random.IntN(500) == 0 {
+				away := some(30 * hour)
+				turn.run, longest = turn.run+away, max(longest, away)
+			}
+			for ; next <= min(turn.run, silent); next += step + some(step/2) - step/4 {
+				row.Last = next.String()
+				if from := row.RecountFrom(next, every); from != 0 {
+					row.Recounted = next
+					count(coverage.Window{From: from, To: next}, next)
+				}
+			}
+			if !turn.Due() {
+				continue
+			}
+			spans := joined(turn.beside(row.Recounted, every), row.Ledger)
+			for _, w := range spans {
+				count(w, turn.run)
+			}
+			if turn.run < silent {
+				audits, alone = audits+len(spans), alone+len(joined(turn.spans(), row.Ledger))
+			}
+		}
+		for n := 24; start.Floor(hour)+tables.Ticks(n+1)*hour <= silent; n++ {
+			end := start.Floor(hour) + tables.Ticks(n+1)*hour
+			late := longest + step*5/4 + hour // a look is awaited for so long
+			if first[n] == 0 || first[n] > end+late+2*hour+hour/6 || second[n] == 0 || second[n] > end+late+6*hour+hour/6 {
+				t.Fatalf("every %v, silent after %d h: hour %d is counted at the ages of %d and %d minutes", every,
+					(silent-start)/hour, n, (first[n]-end)*60/hour, (second[n]-end)*60/hour)
+			}
+		}
+	}
+	if audits > alone/4 {
+		t.Errorf("%d spans are audited of %d", audits, alone)
+	}
+}
+
+// TestLookOfTheFutureKeepsNoAuditAway: a clock was ahead when a job counted the rows again.
+func TestLookOfTheFutureKeepsNoAuditAway(t *testing.T) {
+	run := tables.TicksOf(time.Date(2026, 11, 1, 3, 7, 0, 0, time.UTC))
+	turn := Turn{since: run - 24*tables.Hour, run: run}
+	for _, look := range []tables.Ticks{0, run + 2*tables.Hour, tables.MaxTicks} {
+		if got := turn.beside(look, time.Hour); !slices.Equal(got, turn.spans()) {
+			t.Errorf("a look at %v leaves %v", look.Time(), got)
 		}
 	}
 }

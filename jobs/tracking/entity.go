@@ -28,7 +28,7 @@ func RowOf(e tables.Entity) (*Row, error) {
 			RefoldMark: Mark{f.String(schema.TrackRefoldMark), timeOf(f, schema.TrackRefoldUntil)}},
 	}
 	t.Remember()
-	t.Uncut = tables.Ticks(f.Int(schema.TrackUncut))
+	t.Uncut, t.Recounted = tables.Ticks(f.Int(schema.TrackUncut)), tables.Ticks(f.Int(schema.TrackRecounted))
 	t.Waits = Wait{f.String(schema.TrackWaits), tables.Ticks(f.Int(schema.TrackWaitsFrom))}
 	t.Batch = Batch{int(f.Int(schema.TrackBatchRows)), time.Duration(f.Int(schema.TrackBatchTook)) * time.Microsecond}
 	var err error
@@ -99,6 +99,9 @@ func (t *Row) Committed(m schema.Member, claim string) tables.Op {
 	t.setSpans(&e)
 	t.setWaits(&e)
 	t.setBatch(&e)
+	if t.Recounted != t.Was.Recounted {
+		e.Set(schema.TrackRecounted, tables.Int64(int64(t.Recounted)))
+	}
 	SetStates(&e, schema.TrackStates, t.States)
 	schema.SetFormat(&e, t.Format)
 	return tables.Merge(e, t.ETag)

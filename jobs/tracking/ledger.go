@@ -110,14 +110,16 @@ func (l *Ledger) compare(counted *Ledger, in coverage.Window) map[coverage.Windo
 	return more
 }
 
-// Late returns the spans in which counted has more rows than the ledger, in order, and how many rows it lacks
-// elsewhere.
-func (l *Ledger) Late(counted *Ledger, in coverage.Window) (late []coverage.Window, missing int64) {
-	for w, n := range l.compare(counted, in) {
-		if n > 0 {
-			late = append(late, w)
+// Late returns the spans of some windows in which counted has more rows than the ledger, in order, and how many rows it
+// lacks elsewhere.
+func (l *Ledger) Late(counted *Ledger, in []coverage.Window) (late []coverage.Window, missing int64) {
+	for _, part := range in {
+		for w, n := range l.compare(counted, part) {
+			if n > 0 {
+				late = append(late, w)
+			}
+			missing += max(-n, 0)
 		}
-		missing += max(-n, 0)
 	}
 	slices.SortFunc(late, func(a, b coverage.Window) int { return cmp.Compare(a.From, b.From) })
 	return late, missing
@@ -143,8 +145,8 @@ func (l *Ledger) equalIn(o *Ledger, in coverage.Window, now tables.Ticks) bool {
 	return slices.Equal(spans(l), spans(o))
 }
 
-// from returns the part of the ledger from a moment on.
-func (l *Ledger) from(at tables.Ticks) *Ledger {
+// From returns a copy of the part of the ledger from a moment on.
+func (l *Ledger) From(at tables.Ticks) *Ledger {
 	return &Ledger{spans: slices.DeleteFunc(slices.Clone(l.spans), func(s span) bool { return s.start < at })}
 }
 

@@ -37,7 +37,9 @@ type Row struct {
 	Stream   Stream            // progress in making the first stale day again
 	Again    map[string][]byte // states of merging processors that are rebuilt, as far as that is; nil removes one
 	Rebuilt  bool              // Again has changed since the row was read
-	late     int64             // late rows that audits have found
+	late     int64             // late rows that have been found
+
+	Recounted tables.Ticks // when a device job counted the youngest rows again; zero: none did
 
 	Imported tables.Ticks // ID of the last import that the pipeline knows
 	Spans    schema.Spans // of the membership, as the rows are folded or will be when no day is stale

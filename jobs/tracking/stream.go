@@ -55,7 +55,7 @@ func (t *Row) Passed(w coverage.Window, f *Row, of Rejects, done bool) {
 	}
 	_, rejects := of.Split(at)
 	rejects.Known = rejects.Known.after(f.Last)
-	t.Stream = Stream{f.Last, maps.Clone(f.States), f.Ledger.from(at), rejects}
+	t.Stream = Stream{f.Last, maps.Clone(f.States), f.Ledger.From(at), rejects}
 }
 
 // Since returns the window from a time up to the checkpoint.

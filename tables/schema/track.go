@@ -42,6 +42,7 @@ const (
 	TrackHeldUntil = "HeldUntil"
 	TrackBatchRows = "BatchRows"
 	TrackBatchTook = "BatchMicroseconds"
+	TrackRecounted = "Recounted" // when a device job counted the youngest rows again
 
 	TrackRefold        = "Refold" // a window with all days that are to be made again
 	TrackRefoldRow     = "RefoldRow"

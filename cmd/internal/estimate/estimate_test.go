@@ -159,34 +159,51 @@ func TestEstimateAgreesWithCountedRests(t *testing.T) {
 	}
 }
 
-// TestEstimateAgreesWithCountedAudits counts what a day of audits asks of storage.
+// TestEstimateAgreesWithCountedAudits counts what a day of audits asks of storage: of devices that state no interval,
+// and of those that do, which runs look at when they send.
 func TestEstimateAgreesWithCountedAudits(t *testing.T) {
 	t.Parallel()
-	const devices, every = 12, 10 * time.Minute
-	f := newFleet(t, devices, 0)
-	began := time.Now().Add(-25 * time.Hour).Truncate(time.Hour)
-	for at := began.Add(-70 * time.Hour); at.Before(began.Add(25 * time.Hour)); at = at.Add(every) {
-		f.send(at, 1, f.world.Devices...)
+	for every, devices := range map[time.Duration]int{time.Minute: 2, 15 * time.Minute: 6, 2 * time.Hour: 12} {
+		t.Run(every.String(), func(t *testing.T) {
+			t.Parallel()
+			stated := every
+			if every == time.Minute {
+				stated = 0
+			}
+			f := newFleet(t, devices, stated)
+			const step = 15 * time.Minute
+			began, all := time.Now().Add(-25*time.Hour).Truncate(time.Hour), map[string]float64{}
+			for at, now := began.Add(-10*oneDay), began; !now.After(began.Add(oneDay)); now = now.Add(step) {
+				for ; !at.After(now.Add(-time.Second)); at = at.Add(every) {
+					f.send(at, 1, f.world.Devices...)
+				}
+				if now.Equal(began.Add(step)) { // the first run finds the past
+					all = map[string]float64{}
+				}
+				f.audit(now, all)
+			}
+			mustAgree(t, audits(Fleet{Devices: devices, Every: every, AtOnce: 1}, 1, minutely(t).Pipelines[0]), all)
+		})
 	}
-	f.run(began)
-	all := map[string]float64{}
-	for n := range 24 {
-		l := &jobstest.Line{}
-		at := tables.TicksOf(began.Add(time.Duration(n+1) * time.Hour))
-		must.Succeed(t, l.Put(t.Context(), jobs.Message{Kind: jobs.Master, Pipeline: f.p.Name, Run: at}, 0))
-		for m, _, ok := l.Take(); ok; m, _, ok = l.Take() {
-			f.c.all = map[string]float64{}
-			must.Have(f.p.Do(t.Context(), m, l, func(context.Context, jobs.Message) error { return nil }))(t)
-			if m.Kind != jobs.Audit {
-				continue
-			}
-			all["queues put"], all["queues delete"] = all["queues put"]+1, all["queues delete"]+1
-			for kind, n := range f.c.all {
-				all[kind] += n
-			}
+}
+
+// audit does a run, and counts what its audits ask of storage.
+func (f *fleet) audit(at time.Time, all map[string]float64) {
+	t, l := f.t, &jobstest.Line{}
+	t.Helper()
+	master := jobs.Message{Kind: jobs.Master, Pipeline: f.p.Name, Run: tables.TicksOf(at), Generation: 1}
+	must.Succeed(t, l.Put(t.Context(), master, 0))
+	for m, _, ok := l.Take(); ok; m, _, ok = l.Take() {
+		f.c.all = map[string]float64{}
+		must.Have(f.p.Do(t.Context(), m, l, func(context.Context, jobs.Message) error { return nil }))(t)
+		if m.Kind != jobs.Audit {
+			continue
+		}
+		all["queues put"], all["queues delete"] = all["queues put"]+1, all["queues delete"]+1
+		for kind, n := range f.c.all {
+			all[kind] += n
 		}
 	}
-	mustAgree(t, audits(Fleet{Devices: devices, Every: every, AtOnce: 1}, 1, minutely(t).Pipelines[0]), all)
 }
 
 // run does what the scheduler and the workers do for a slot.

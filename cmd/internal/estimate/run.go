@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"furrow/cmd/internal/config"
+	"furrow/jobs/refold"
+	"furrow/jobs/tracking"
 	"furrow/worker"
 	"furrow/worker/limits"
 	"furrow/worker/price"
@@ -98,7 +100,7 @@ func (s shape) run(f Fleet, p config.Pipeline, d day) map[string]float64 {
 }
 
 // listed is how many devices a request names that reads those of a list, where most of the devices between them rest.
-const listed = 10
+const listed = 12
 
 // found returns the requests that read the memberships and the tracking rows of all batches.
 func (s shape) found(d day) float64 {
@@ -130,17 +132,31 @@ func transactions(w write, devices float64) float64 {
 		math.Ceil(devices*float64(w.bytes)/mostBytes))
 }
 
-// audits returns the operations of a day's audits. They count the rows of every hour at the age of an hour, of every
-// three hours at three, of twelve at twelve, and those of a day twice more; each hour has one job for a batch of all
-// devices.
-func audits(f Fleet, partitions int, p config.Pipeline) map[string]float64 {
-	counts := 0.0
-	for _, hours := range []float64{1, 3, 12, 24, 24} {
-		counts += 24 / hours * math.Max(1, math.Ceil(hours*float64(time.Hour)/float64(f.Every)/page))
+// counts returns how often a day's audits ask for the rows of a device: those of every hour at the age of an hour, of
+// every three hours at three, of twelve at twelve, and those of a day twice more. Where few rows lie between two of
+// these, one request has both. Looks count the younger ones themselves, of devices that send rarely.
+func (f Fleet) counts(p config.Pipeline) (n float64) {
+	rows := func(of time.Duration) float64 { return float64(of) / float64(f.Every) }
+	looked := f.stated() && rows(tracking.RecountAge+max(p.Cadence, f.sends())) <= tracking.MostRecounted
+	for _, a := range []struct{ every, between time.Duration }{ // between: to what is due at the same time
+		{time.Hour, 0}, {3 * time.Hour, time.Hour}, {12 * time.Hour, 6 * time.Hour}, {oneDay, oneDay}, {oneDay, 5 * oneDay},
+	} {
+		young := a.every < 12*time.Hour
+		alone := a.between == 0 || rows(a.between) > refold.MostBetween || looked && a.every == 12*time.Hour
+		if alone && !(young && looked) {
+			n += float64(oneDay/a.every) * math.Max(1, math.Ceil(rows(a.every)/page))
+		}
 	}
+	return n
+}
+
+// audits returns the operations of a day's audits. Each hour has one job for a batch of all devices.
+func audits(f Fleet, partitions int, p config.Pipeline) map[string]float64 {
+	counts := f.counts(p)
 	messages := 24 * shapeFor(f, partitions, p, float64(f.Devices), 1).batches
-	return map[string]float64{"tables query": float64(f.Devices)*counts + 2*messages,
-		"queues put": messages, "queues delete": messages}
+	devices := float64(f.Devices) // each has a day sealed
+	return map[string]float64{"tables query": devices*counts + 2*messages,
+		"tables get": devices, "tables transaction": 2 * devices, "queues put": messages, "queues delete": messages}
 }
 
 // polls is how often a worker looks into a pipeline's queues in a month, besides what finds messages: after each run
