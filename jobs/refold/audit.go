@@ -3,7 +3,6 @@ package refold
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"furrow/jobs/commit"
@@ -118,22 +117,18 @@ func (a *auditor) device(ctx context.Context, d *folding.Device) error {
 			return err
 		}
 	}
-	if full || turn.last() {
-		return a.seal(ctx, d, last, known)
+	if !full && !turn.last() {
+		return nil
 	}
+	s, err := a.sealOf(ctx, d, last, known)
+	switch {
+	case err != nil || len(s.days) == 0:
+		return err
+	case full:
+		return a.commit(ctx, d, s.on)
+	}
+	a.seals = append(a.seals, s)
 	return nil
-}
-
-// maySeal reports whether the time is sure enough to seal days, which drops counts that nothing brings back.
-func (a *auditor) maySeal(ctx context.Context) (bool, error) {
-	if a.steady == nil {
-		steady, err := a.Steady(ctx, a.Writer.Clock.Surely(a.now, a.task.Slot))
-		if err != nil {
-			return false, err
-		}
-		a.steady = &steady
-	}
-	return *a.steady, nil
 }
 
 // admit has days made again that were sealed, and to which tokens admit rows now.
@@ -228,64 +223,4 @@ func (a *auditor) workOff(ctx context.Context, d *folding.Device) error {
 		}
 	}
 	return nil
-}
-
-// seal seals the days of a window that are right, and drops their counts. No living token admitted a row of them when
-// this audit began, which has counted them since, or has made them again.
-func (a *auditor) seal(ctx context.Context, d *folding.Device, w coverage.Window, known coverage.Known) error {
-	w = d.Row.Reached(w)
-	days := d.Row.Covered(d.Member.Imports).Sealable(w)
-	if !worthSealing(d, w, days) {
-		return nil
-	}
-	if may, err := a.maySeal(ctx); err != nil || !may {
-		return err
-	}
-	return a.commit(ctx, d, func(t *tracking.Row) {
-		for _, day := range days {
-			for _, sealed := range t.Coverage.Seal(day, known) {
-				t.Ledger.Drop(sealed)
-			}
-		}
-	})
-}
-
-// worthSealing reports whether there are counts to drop, or days that may never have any more: below others that are
-// sealed, or up to the checkpoint of a device that is silent.
-func worthSealing(d *folding.Device, w coverage.Window, days []coverage.Window) bool {
-	_, sealed := d.Row.Coverage.SealedTo()
-	whole := d.Row.Reached(coverage.Window{To: tables.MaxTicks})
-	return slices.ContainsFunc(days, func(day coverage.Window) bool {
-		return day.From < sealed || w.To == whole.To || d.Row.Ledger.Count(day.From, day.To) > 0
-	})
-}
-
-// commit changes only a device's row. Rows that were folded meanwhile do no harm, so a busy device gets its turn.
-func (a *auditor) commit(ctx context.Context, d *folding.Device, change func(*tracking.Row)) error {
-	for try := range commit.Tries {
-		fresh, err := a.fresh(ctx, d)
-		if err != nil {
-			return err
-		}
-		if !fresh.SameIn(coverage.Window{To: tables.MaxTicks}, d.Row, a.now) {
-			return errChanged
-		}
-		d.Row = fresh
-		if err := a.commitOnce(ctx, d, change); !errors.Is(err, errChanged) {
-			return err
-		}
-		if err := commit.Pause(ctx, try); err != nil {
-			return err
-		}
-	}
-	return errChanged
-}
-
-func (a *auditor) commitOnce(ctx context.Context, d *folding.Device, change func(*tracking.Row)) error {
-	f := d.On(d.Row.Clone())
-	f.Dirty, f.Seen = true, d.Seen
-	change(f.Row)
-	j := a.newJob()
-	defer leave(ctx, j, d)
-	return a.finish(ctx, j, d, f)
 }

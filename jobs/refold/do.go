@@ -18,6 +18,11 @@ func (r *Refolder) Do(ctx context.Context, t Task, work []*folding.Device, now t
 			return Result{}, err
 		}
 		a.serve(d)
+	}
+	if err := a.sealTogether(ctx); err != nil {
+		return Result{}, err
+	}
+	for _, d := range work {
 		if d.Err != nil {
 			a.result.Failed[d.Member.Place()] = d.Err
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"furrow/jobs/commit"
+	"furrow/jobs/coverage"
 	"furrow/jobs/folding"
 	"furrow/jobs/outbox"
 	"furrow/tables"
@@ -86,8 +87,16 @@ type auditor struct {
 	now    tables.Ticks // time of the service when the job began
 	mark   string       // mark of the current device, as this job has committed it
 	left   int          // rows that the job may still fold
+	seals  []seal       // for the end of the job
 	steady *bool        // what Steady has said; nil: nobody has asked
 	result Result
+}
+
+// A seal is the days of a device that are to be sealed.
+type seal struct {
+	d     *folding.Device
+	days  []coverage.Window
+	known coverage.Known
 }
 
 // retryAfter is how long a device that failed waits before it is tried again.

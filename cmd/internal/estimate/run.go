@@ -154,9 +154,9 @@ func (f Fleet) counts(p config.Pipeline) (n float64) {
 func audits(f Fleet, partitions int, p config.Pipeline) map[string]float64 {
 	counts := f.counts(p)
 	messages := 24 * shapeFor(f, partitions, p, float64(f.Devices), 1).batches
-	devices := float64(f.Devices) // each has a day sealed
-	return map[string]float64{"tables query": devices*counts + 2*messages,
-		"tables get": devices, "tables transaction": 2 * devices, "queues put": messages, "queues delete": messages}
+	sealed := 2 * math.Ceil(messages/24) // a day of each device
+	return map[string]float64{"tables query": float64(f.Devices)*counts + 2*messages, "tables transaction": sealed,
+		"queues put": messages, "queues delete": messages}
 }
 
 // polls is how often a worker looks into a pipeline's queues in a month, besides what finds messages: after each run
