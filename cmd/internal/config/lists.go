@@ -165,6 +165,9 @@ func (f field) keptWindows(to *map[schema.Window]time.Duration) kind {
 				f.r.problem(at, "%s: %s %s", f.name, without, quote(window))
 				return
 			}
+			if _, twice := (*to)[w]; twice {
+				f.r.problem(at, "window %s occurs twice", w)
+			}
 			var kept time.Duration
 			f.r.within(f.name, func() { field{f.r, window, keptTag}.duration(&kept).read(value) })
 			if *to == nil {
