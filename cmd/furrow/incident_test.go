@@ -36,6 +36,19 @@ func oil(device string, at time.Time, value float64) tables.Entity {
 	return e
 }
 
+// TestMuteOfADeviceOfAnotherTenantIsRefused: it would match nothing, and somebody would be notified.
+func TestMuteOfADeviceOfAnotherTenantIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.must("enrollment add plant1 --tenant acme")
+	f.must("enrollment add plant2 --tenant fabrikam")
+	f.must("device add pump-7 --enrollment plant1")
+	f.must("device add pump-8 --enrollment plant2")
+	f.refused(exitFailed, "pump-7 belongs to tenant acme", "mute add --tenant fabrikam --device pump-7 --until 1h")
+	f.must("mute add --tenant acme --device pump-7 --until 1h")
+	f.must("mute add --device pump-8 --until 1h")
+}
+
 // TestIncidentsAreShownAcknowledgedAndMuted goes the whole way: from a rule in a file to what people see and write.
 func TestIncidentsAreShownAcknowledgedAndMuted(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,7 +82,7 @@ func muteAdd(c *cli.Context) error {
 		return err
 	}
 	if m.Device != "" && !strings.HasSuffix(m.Device, "*") {
-		if err := knownDevice(c.Context, s.reader().Devices(), schema.DeviceID(m.Device)); err != nil {
+		if err := mutable(c.Context, s.reader().Devices(), schema.DeviceID(m.Device), m.Tenant); err != nil {
 			return err
 		}
 	}
@@ -90,6 +91,18 @@ func muteAdd(c *cli.Context) error {
 	}
 	return printLine(c, muteLineOf(m), fmt.Sprintf("mute %s: %s until %s", m.ID, m.Matches(),
 		m.Until.Time().Format(time.RFC3339)))
+}
+
+// mutable returns an error for a device that is unknown or was removed, or that is of no such tenant; empty: of any.
+func mutable(ctx context.Context, f query.Devices, id schema.DeviceID, t schema.Tenant) error {
+	if err := knownDevice(ctx, f, id); err != nil || t == "" {
+		return err
+	}
+	d, found, err := f.Record(ctx, id)
+	if found && !slices.Contains(d.Tenants(), t) {
+		return fmt.Errorf("device %s belongs to tenant %s: the mute would match nothing of tenant %s", id, d.Tenant, t)
+	}
+	return err
 }
 
 // parseMuted parses the ID of a device, or the beginning of IDs and *.
