@@ -126,7 +126,7 @@ func missingTool(t *testing.T, what string) {
 	t.Run("missing", func(t *testing.T) { t.Skip(what) })
 }
 
-// configure writes the device's configuration.
+// configure writes the device's configuration, with lines that end as on Windows.
 func (d *exampleDevice) configure(t *testing.T, endpoint, key, caFile string) {
 	t.Helper()
 	conf := fmt.Sprintf("endpoint=%s\ndevice=%s\nenrollment=plant1\nevery=%d\nkey=%s\n", endpoint, d.id(), d.every,
@@ -134,7 +134,7 @@ func (d *exampleDevice) configure(t *testing.T, endpoint, key, caFile string) {
 	if caFile != "" {
 		conf += "ca=" + caFile + "\n"
 	}
-	writeFile(t, filepath.Join(d.dir, "device.conf"), conf)
+	writeFile(t, filepath.Join(d.dir, "device.conf"), strings.ReplaceAll(conf, "\n", "\r\n"))
 }
 
 func (d *exampleDevice) id() string { return "contoso:" + d.name }

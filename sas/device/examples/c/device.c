@@ -335,7 +335,7 @@ static void configure(void) {
 	char line[512], name[32], value[256];
 	FILE *f = fopen("device.conf", "r");
 	while (f && fgets(line, sizeof line, f)) {
-		if (sscanf(line, "%31[^=]=%255[^\n]", name, value) < 2) continue;
+		if (sscanf(line, "%31[^=]=%255[^\r\n]", name, value) < 2) continue;
 		if (!strcmp(name, "endpoint")) snprintf(conf.endpoint, sizeof conf.endpoint, "%s", value);
 		if (!strcmp(name, "device")) snprintf(conf.device, sizeof conf.device, "%.128s", value);
 		if (!strcmp(name, "enrollment")) snprintf(conf.enrollment, sizeof conf.enrollment, "%.128s", value);

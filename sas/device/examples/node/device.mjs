@@ -15,7 +15,7 @@ const LONGEST = 300; // seconds between two attempts, at most
 const ZERO = -62_135_596_800_000; // 0001-01-01 in Date's milliseconds
 
 const conf = Object.fromEntries(
-  fs.readFileSync("device.conf", "utf8").split("\n").map((line) => line.match(/^(\w+)=(.*)$/)).filter(Boolean).map((m) => [m[1], m[2]]),
+  fs.readFileSync("device.conf", "utf8").split(/\r?\n/).map((line) => line.match(/^(\w+)=(.*)$/)).filter(Boolean).map((m) => [m[1], m[2]]),
 );
 const trusted = conf.ca && fs.readFileSync(conf.ca);
 const agents = { "http:": new http.Agent({ keepAlive: true }), "https:": new https.Agent({ keepAlive: true, ca: trusted }) };

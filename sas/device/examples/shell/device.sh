@@ -19,7 +19,7 @@ is_urgent() {
 	[ "${1%%.*}" -gt 60 ]
 }
 
-. ./device.conf # endpoint, device, enrollment, key, and perhaps ca and every
+eval "$(tr -d '\r' < device.conf)" # endpoint, device, enrollment, key, and perhaps ca and every
 [ -z "${ca-}" ] || export CURL_CA_BUNDLE="$ca"
 key=$(printf '%s' "$key" | openssl base64 -d -A | od -An -v -tx1 | tr -d ' \n')
 boot=$(od -An -N4 -tx1 /dev/urandom | tr -d ' ') number=0
