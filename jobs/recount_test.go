@@ -69,3 +69,18 @@ func TestDeviceThatSendsRarelyIsAuditedRarely(t *testing.T) {
 		t.Errorf("%d devices with 48 readings a day are asked for readings %d times", devices, looks)
 	}
 }
+
+// TestRowOfADayThatIsCountedWholeIsNotLate: a device states ten days and sends daily, so its looks count rows again
+// that are older than the hours of the ledger.
+func TestRowOfADayThatIsCountedWholeIsNotLate(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, 1, 10*24*time.Hour)
+	n.p.Admits = func(schema.EnrollmentID) time.Duration { return 30 * 24 * time.Hour }
+	for day := range 14 {
+		at := evening.AddDate(0, 0, day)
+		n.send(0, at, time.Hour)
+		if looks := n.run(at.Add(time.Minute)); looks != 1 {
+			t.Errorf("on day %d the device is asked for readings %d times", day, looks)
+		}
+	}
+}

@@ -145,9 +145,9 @@ func (l *Ledger) equalIn(o *Ledger, in coverage.Window, now tables.Ticks) bool {
 	return slices.Equal(spans(l), spans(o))
 }
 
-// From returns a copy of the part of the ledger from a moment on.
+// From returns a copy of the part of the ledger from a moment on, with the span in which that lies.
 func (l *Ledger) From(at tables.Ticks) *Ledger {
-	return &Ledger{spans: slices.DeleteFunc(slices.Clone(l.spans), func(s span) bool { return s.start < at })}
+	return &Ledger{spans: slices.DeleteFunc(slices.Clone(l.spans), func(s span) bool { return s.endsAt() <= at })}
 }
 
 // replace replaces the ledger's counts in a window by others, and returns how many more rows those are. The window ends
