@@ -84,3 +84,21 @@ func TestRowOfADayThatIsCountedWholeIsNotLate(t *testing.T) {
 		}
 	}
 }
+
+// TestLateRowLeavesTheNextReadingExpected: the look that finds it has a new reading, too, and the device is looked at
+// again when it has been folded again, and when its next reading is due.
+func TestLateRowLeavesTheNextReadingExpected(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, 1, 30*time.Minute)
+	n.regular(2)
+	end := evening.Add(2 * time.Hour)
+	n.store(0, end.Add(-40*time.Minute))
+	n.send(0, end, 0)
+	looks := int32(0)
+	for minute := 1; minute < 30; minute++ {
+		looks += n.run(end.Add(time.Duration(minute) * time.Minute))
+	}
+	if looks != 3 {
+		t.Errorf("the device is asked for readings %d times before the next is due, want 3", looks)
+	}
+}

@@ -34,10 +34,16 @@ type Rester struct {
 //
 // A change leaves the time when the next row is expected as it was, unless the interval is shorter now.
 func (r *Rester) rest(ctx context.Context, d *folding.Device, now tables.Ticks) error {
-	if r == nil || !mayRest(d) {
+	if r == nil {
 		return nil
 	}
 	was, every, asleep := d.Row.Was.Rest, d.Known.Every, r.asleep(d)
+	if !mayRest(d) {
+		if every != 0 && d.Arrived != 0 { // the next run looks, which does not know when this row came
+			d.Row.Rest = schema.Rest{Expected: d.Arrived.Add(every)}
+		}
+		return nil
+	}
 	if d.Row.Last == "" {
 		every = 0 // the first row of a new device may come at any time
 	}
