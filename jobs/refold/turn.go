@@ -75,10 +75,15 @@ func (t Turn) spansOf(ages []age) (all []coverage.Window) {
 //	       run - 6 h  run - 3 h  run - 2 h  run - 1 h  look
 //
 // Where the last look is older, the device may have fallen silent: they have what reached an age since that look, once,
-// and then as they have it of any device.
+// and then as they have it of any device. Where audits were left out, perhaps nothing ran for hours: they have, too,
+// what the audit before has left to looks.
 func (t Turn) beside(look tables.Ticks, every time.Duration) []coverage.Window {
+	from, to, _ := t.periods(tables.Hour)
 	switch {
 	case look > t.run+tables.Hour, look <= t.since.Add(-every)-3*tables.Hour:
+		return t.spans()
+	case to-from > tables.Hour:
+		t.since = max(t.since.Add(-every)-2*tables.Hour, 0)
 		return t.spans()
 	case look <= t.run.Add(-every)-tables.Hour:
 		t.since = min(t.since, look)

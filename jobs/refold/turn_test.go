@@ -47,7 +47,7 @@ func TestEveryHourIsCountedOnceAtEachAge(t *testing.T) {
 
 // TestLooksAndAuditsCountEveryHour of a device that sends rarely: no hour up to its last reading is counted at neither
 // the first nor the second age, however late looks are, whenever the device falls silent and however long nobody
-// schedules an audit.
+// schedules an audit, or does anything.
 func TestLooksAndAuditsCountEveryHour(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -78,7 +78,9 @@ func TestLooksAndAuditsCountEveryHour(t *testing.T) {
 			turn.since, turn.run = turn.run, turn.run+5*hour/60+some(hour/60)
 			if random.IntN(500) == 0 {
 				away := some(30 * hour)
-				turn.run, longest = turn.run+away, max(longest, away)
+				if turn.run, longest = turn.run+away, max(longest, away); random.IntN(2) == 0 {
+					next = max(next, turn.run) // nor does anybody look
+				}
 			}
 			for ; next <= min(turn.run, silent); next += step + some(step/2) - step/4 {
 				row.Last = next.String()
@@ -109,6 +111,23 @@ func TestLooksAndAuditsCountEveryHour(t *testing.T) {
 	}
 	if audits > alone/4 {
 		t.Errorf("%d spans are audited of %d", audits, alone)
+	}
+}
+
+// TestLookAfterAPauseKeepsNoAuditAway: nothing ran for hours, and the first run looks at the device before the audit
+// does. Rows that came meanwhile are older than what the look counts.
+func TestLookAfterAPauseKeepsNoAuditAway(t *testing.T) {
+	const hour = tables.Hour
+	run := tables.TicksOf(time.Date(2026, 11, 1, 3, 7, 0, 0, time.UTC))
+	for _, every := range []time.Duration{10 * time.Minute, 30 * time.Minute, 6 * time.Hour} {
+		turn := Turn{since: run - 9*hour, run: run}
+		before := turn.since.Add(-every) // the last look
+		spans := turn.beside(run, every)
+		for h := (before - 4*hour).Ceil(hour); h < (run.Add(-every) - 5*hour).Floor(hour); h += hour {
+			if !slices.ContainsFunc(spans, func(w coverage.Window) bool { return w.From <= h && h+hour <= w.To }) {
+				t.Errorf("looks come every %v, and nobody counts the rows of %v once more", every, h.Time())
+			}
+		}
 	}
 }
 
