@@ -160,31 +160,54 @@ func TestEstimateAgreesWithCountedRests(t *testing.T) {
 }
 
 // TestEstimateAgreesWithCountedAudits counts what a day of audits asks of storage: of devices that state no interval,
-// and of those that do, which runs look at when they send.
+// and of those that do, which runs look at when they send, one reading or some at once.
 func TestEstimateAgreesWithCountedAudits(t *testing.T) {
 	t.Parallel()
-	for every, devices := range map[time.Duration]int{time.Minute: 2, 15 * time.Minute: 6, 2 * time.Hour: 12} {
-		t.Run(every.String(), func(t *testing.T) {
+	for _, c := range []struct {
+		devices, atOnce int
+		every, cadence  time.Duration
+	}{
+		{2, 1, time.Minute, time.Minute}, {6, 1, 15 * time.Minute, time.Minute}, {12, 1, 2 * time.Hour, time.Minute},
+		{6, 24, 15 * time.Minute, time.Minute}, {12, 1, 2 * time.Hour, 6 * time.Hour},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			t.Parallel()
-			stated := every
-			if every == time.Minute {
+			fleet := Fleet{Devices: c.devices, Every: c.every, AtOnce: c.atOnce}
+			stated := fleet.sends()
+			if !fleet.stated() {
 				stated = 0
 			}
-			f := newFleet(t, devices, stated)
-			const step = 15 * time.Minute
+			f, p := newFleet(t, c.devices, stated), minutely(t).Pipelines[0]
+			p.Cadence, f.p.Cadence = c.cadence, c.cadence
+			step := max(c.cadence, 15*time.Minute)
 			began, all := time.Now().Add(-25*time.Hour).Truncate(time.Hour), map[string]float64{}
-			for at, now := began.Add(-10*oneDay), began; !now.After(began.Add(oneDay)); now = now.Add(step) {
-				for ; !at.After(now.Add(-time.Second)); at = at.Add(every) {
-					f.send(at, 1, f.world.Devices...)
+			f.ran(began.Add(-2*oneDay), began.Add(oneDay), max(c.cadence, time.Hour))
+			first := began.Add(-fleet.sends()).Truncate(step) // it finds the past, and a later one counts again
+			for at, now := began.Add(-10*oneDay), first; !now.After(began.Add(oneDay)); now = now.Add(step) {
+				for ; !at.Add(fleet.sends() - c.every).After(now.Add(-time.Second)); at = at.Add(fleet.sends()) {
+					for n := range c.atOnce {
+						f.send(at.Add(time.Duration(n)*c.every), 1, f.world.Devices...)
+					}
 				}
-				if now.Equal(began.Add(step)) { // the first run finds the past
-					all = map[string]float64{}
+				if f.audit(now, all); !now.After(began) {
+					clear(all)
 				}
-				f.audit(now, all)
 			}
-			mustAgree(t, audits(Fleet{Devices: devices, Every: every, AtOnce: 1}, 1, minutely(t).Pipelines[0]), all)
+			mustAgree(t, audits(fleet, 1, p), all)
 		})
 	}
+}
+
+// ran notes runs, so that time seems to have passed: audits seal days then.
+func (f *fleet) ran(from, to time.Time, every time.Duration) {
+	f.t.Helper()
+	var all []tables.Entity
+	for at := from; !at.After(to); at = at.Add(every) {
+		slot := tables.TicksOf(at)
+		run := schema.Run{Pipeline: f.p.Name, Slot: slot, Enqueued: slot, Started: slot}
+		all = append(all, must.Have(run.Entity())(f.t))
+	}
+	jobstest.Insert(f.t, f.world.Connect(f.t, nil).Table(f.names.Runs()), all...)
 }
 
 // audit does a run, and counts what its audits ask of storage.

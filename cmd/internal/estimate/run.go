@@ -133,29 +133,32 @@ func transactions(w write, devices float64) float64 {
 }
 
 // counts returns how often a day's audits ask for the rows of a device: those of every hour at the age of an hour, of
-// every three hours at three, of twelve at twelve, and those of a day twice more. Where few rows lie between two of
-// these, one request has both. Looks count the younger ones themselves, of devices that send rarely.
+// every three hours at three, of twelve at twelve, and those of a day twice more, but not more often than there are
+// runs. Where few rows lie between two of these, one request has both. Looks count the younger ones themselves, of
+// devices that send rarely, before what the device has sent at once is among them.
 func (f Fleet) counts(p config.Pipeline) (n float64) {
 	rows := func(of time.Duration) float64 { return float64(of) / float64(f.Every) }
-	looked := f.stated() && rows(tracking.RecountAge+max(p.Cadence, f.sends())) <= tracking.MostRecounted
+	looked := f.stated() && p.Cadence <= time.Hour && rows(tracking.RecountAge) <= tracking.MostRecounted
 	for _, a := range []struct{ every, between time.Duration }{ // between: to what is due at the same time
 		{time.Hour, 0}, {3 * time.Hour, time.Hour}, {12 * time.Hour, 6 * time.Hour}, {oneDay, oneDay}, {oneDay, 5 * oneDay},
 	} {
 		young := a.every < 12*time.Hour
 		alone := a.between == 0 || rows(a.between) > refold.MostBetween || looked && a.every == 12*time.Hour
-		if alone && !(young && looked) {
-			n += float64(oneDay/a.every) * math.Max(1, math.Ceil(rows(a.every)/page))
+		if every := max(a.every, p.Cadence); alone && !(young && looked) {
+			n += float64(oneDay) / float64(every) * math.Max(1, math.Ceil(rows(every)/page))
 		}
 	}
 	return n
 }
 
-// audits returns the operations of a day's audits. Each hour has one job for a batch of all devices.
+// audits returns the operations of a day's audits. Each hour has one job for a batch of all devices, or each run where
+// these come more rarely.
 func audits(f Fleet, partitions int, p config.Pipeline) map[string]float64 {
-	counts := f.counts(p)
-	messages := 24 * shapeFor(f, partitions, p, float64(f.Devices), 1).batches
-	sealed := 2 * math.Ceil(messages/24) // a day of each device
-	return map[string]float64{"tables query": float64(f.Devices)*counts + 2*messages, "tables transaction": sealed,
+	jobs := float64(oneDay) / float64(max(time.Hour, p.Cadence))
+	batches := shapeFor(f, partitions, p, float64(f.Devices), 1).batches
+	messages := jobs * batches
+	sealed := 2 * math.Ceil(batches) * float64(oneDay) / float64(max(oneDay, f.Every, p.Cadence)) // days with readings
+	return map[string]float64{"tables query": float64(f.Devices)*f.counts(p) + 2*messages, "tables transaction": sealed,
 		"queues put": messages, "queues delete": messages}
 }
 
