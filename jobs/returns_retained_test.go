@@ -9,6 +9,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/jobs/refold"
 	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
 )
 
 // TestOutputsOfDeletedRowsStayWhereAPipelineReturns: while it was not configured, retention has deleted rows of a
@@ -39,5 +40,33 @@ func TestOutputsOfDeletedRowsStayWhereAPipelineReturns(t *testing.T) {
 		jobstest.Do(t, live, f.Audit(refold.Full), jobstest.NoPut{})
 		must.Succeed(t, f.Settle(t.Context(), live))
 		sameOutputs(t, f, want, readings)
+	}
+}
+
+// TestRetentionGoesOnWhereAPipelineReturns: while it was not configured, retention has deleted rows that it had folded
+// and that no audit of it had sealed.
+func TestRetentionGoesOnWhereAPipelineReturns(t *testing.T) {
+	t.Parallel()
+	w := jobstest.NewWorldSince(t, 20*days, 1, 200)
+	f := w.NewFleet(t)
+	live, main := f.Pipeline(t, nil), f.Pipeline(t, nil)
+	main.Name = "main"
+	w.Create(t, f.Names.Partitions(main.Name))
+	f.Ran(t, main.Name)
+	must.Succeed(t, f.Drain(t.Context(), live))
+	must.Succeed(t, f.Settle(t.Context(), main))
+	r := retaining(t, f, nil, main)
+	r.Retention.Keep[0].Readings = 12 * days
+	must.Succeed(t, f.Drain(t.Context(), r))
+	if len(rowsOf(t, f, w.Devices[0])) == 200 {
+		t.Fatal("nothing was deleted")
+	}
+	must.Succeed(t, f.Drain(t.Context(), live))
+	must.Succeed(t, f.Settle(t.Context(), live))
+	must.Succeed(t, f.Drain(t.Context(), retaining(t, f, nil, main, live)))
+	if first := rowsOf(t, f, w.Devices[0])[0]; first < nineDaysAgo() {
+		row, err := w.Connect(t, nil).Table(f.Names.Partitions("retention")).Get(t.Context(), jobstest.Month.String(),
+			string(w.Place(w.Devices[0]).Key))
+		t.Errorf("readings from %s on stay: %s, %v", first, row.Get(schema.TrackWaits), err)
 	}
 }

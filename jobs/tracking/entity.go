@@ -3,6 +3,7 @@ package tracking
 import (
 	"time"
 
+	"furrow/jobs/coverage"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -44,6 +45,8 @@ func RowOf(e tables.Entity) (*Row, error) {
 	if t.Ledger, err = ParseLedger(f.Binary(schema.TrackLedger)); err != nil {
 		return t, err
 	}
+	// Audits drop counts as they seal days. Below a watermark that was raised without this pipeline nobody does.
+	t.Ledger.Drop(coverage.Window{To: t.Coverage.Watermark})
 	if t.Open, err = parseOpen(f.Binary(schema.TrackOpen)); err != nil {
 		return t, err
 	}
