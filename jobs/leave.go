@@ -52,6 +52,7 @@ func (p *Pipeline) closeLeft(ctx context.Context, m schema.Member, reason string
 	claim := rand.Text()
 	op := d.Row.Claimed(m, max(d.Row.Fence+1, now), tracking.Hold{Claim: claim, Until: now})
 	op.Entity.Set(schema.TrackCommitted, tables.String(claim))
+	op.Entity.Set(schema.TrackLeft, tables.String(d.Row.Last))
 	tracking.SetStates(&op.Entity, schema.TrackStates, d.Row.States)
 	schema.SetFormat(&op.Entity, max(p.Format, d.Row.Format))
 	written, err := p.tracking().Do(ctx, op)

@@ -103,3 +103,35 @@ func TestNoIncidentOfADeviceThatLeftStaysOpen(t *testing.T) {
 		t.Errorf("%d incidents were closed, %d for this reason: nothing is shown", left, late)
 	}
 }
+
+// TestDeviceThatRegistersAgainIsNew: it was removed, its data kept, and comes back before its next reading. Nobody has
+// waited for that meanwhile, and then it is waited for as for others.
+func TestDeviceThatRegistersAgainIsNew(t *testing.T) {
+	t.Parallel()
+	f := newWatched(t, newWatchedWorld(t))
+	device := f.World.Devices[0] // silent in the rounds 3 to 5
+	f.calmly(1, 2)
+	must.Have(f.leaves(device))(t)
+	before, _ := f.incidentsOf(device)
+	m := f.World.Member(device, f.Readings)
+	m.Labels = map[string]string{"dose": "08:30, 09:00", "tz": "Etc/UTC"}
+	for n := 3; n <= 5; n++ {
+		if n == 4 {
+			jobstest.Insert(t, f.World.Connect(t, nil).Table(f.Names.Fleet()), must.Have(m.Entity())(t))
+		}
+		f.calmly(n, n)
+	}
+	if came, _ := f.incidentsOf(device); len(came) > len(before) {
+		t.Errorf("before its first reading it has the incidents %v", came)
+	}
+	f.calmly(6, 6)
+	f.clock.set(round(8))
+	must.Succeed(t, f.Drain(t.Context(), f.pipeline(nil)))
+	came, _ := f.incidentsOf(device)
+	for id, one := range came {
+		if id.Rule == "silent" && one.Opens() {
+			return
+		}
+	}
+	t.Errorf("after it has fallen silent again it has the incidents %v", came)
+}

@@ -128,13 +128,14 @@ func (f *Folder) fold(ctx context.Context, d *folding.Device, at times, l foldin
 	return err
 }
 
-// known returns what is known of a device before its new rows are read. One that has come back to its tenant is new.
+// known returns what is known of a device before its new rows are read. One that has come back to its tenant or to the
+// fleet is new.
 func (f *Folder) known(d *folding.Device, at times) fold.Known {
 	last, spans, since := tables.TicksBefore(d.Row.Last), d.Member.Spans, tables.Ticks(0)
 	if len(spans) > 0 {
 		since = spans[len(spans)-1].From
 	}
-	k := fold.Known{Every: d.Model.Every, New: d.Row.Last == "" || last < since,
+	k := fold.Known{Every: d.Model.Every, New: d.Row.Last == d.Row.Left || last < since,
 		Ahead: d.Row.Fence > at.horizon.Add(f.Settle+skew)}
 	if k.Every == 0 {
 		k.Every = f.Every(d.Member)

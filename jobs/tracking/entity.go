@@ -22,7 +22,7 @@ func RowOf(e tables.Entity) (*Row, error) {
 			int(f.Int(schema.TrackTakeovers))},
 		Rows: f.Int(schema.TrackRows), Rejects: f.Int(schema.TrackRejects), late: f.Int(schema.TrackLate),
 		Generation: f.Int(schema.TrackGeneration), Settings: f.String(schema.TrackSettings),
-		Imported: tables.Ticks(f.Int(schema.TrackImported)),
+		Imported: tables.Ticks(f.Int(schema.TrackImported)), Left: f.String(schema.TrackLeft),
 		Marks: Marks{Attempts: int(f.Int(schema.TrackAttempts)), Held: f.String(schema.TrackHeld),
 			HeldUntil:  timeOf(f, schema.TrackHeldUntil),
 			Chain:      Mark{f.String(schema.TrackChainMark), timeOf(f, schema.TrackChainUntil)},

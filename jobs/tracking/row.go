@@ -43,6 +43,7 @@ type Row struct {
 
 	Imported tables.Ticks // ID of the last import that the pipeline knows
 	Spans    schema.Spans // of the membership, as the rows are folded or will be when no day is stale
+	Left     string       // Last when the device left the fleet; it may have come back
 	Uncut    tables.Ticks // an attempt that knew other spans or settings may have left outputs of rows up to here
 
 	Rest  schema.Rest // that the next commit leaves; never that of an earlier one

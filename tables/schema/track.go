@@ -33,6 +33,7 @@ const (
 	TrackSpans   = MemberSpans // of the membership, as its rows are folded
 	TrackUncut   = "Uncut"     // outputs of rows up to this time may be of earlier spans or settings
 	TrackSettled = "Settled"   // the membership has ended, and all its days are sealed
+	TrackLeft    = "Left"      // the checkpoint with which the device has left the fleet
 
 	TrackWaits     = "Waits"     // of retention: the cause for which readings stay that are old enough to go
 	TrackWaitsFrom = "WaitsFrom" // those that do are from here on
