@@ -29,7 +29,8 @@ func (j job) deliver(ctx context.Context) (Result, error) {
 // notifier returns the pipeline's notifier, or one without targets: what was for targets that are gone is given up.
 func (p *Pipeline) notifier() *notify.Notifier {
 	if p.Notifier == nil {
-		return &notify.Notifier{Pipeline: p.Name, Client: p.Client, Names: p.Names, Format: p.Format}
+		return &notify.Notifier{Pipeline: p.Name, Client: p.Client, Names: p.Names, Format: p.Format,
+			Generation: p.Generation}
 	}
 	return p.Notifier
 }

@@ -203,6 +203,28 @@ func TestDeliverJobOfARemovedTargetGivesUp(t *testing.T) {
 	}
 }
 
+// TestOlderWorkerGivesUpNothingOfANewTarget: it runs on beside one with a newer configuration, which has a target more.
+func TestOlderWorkerGivesUpNothingOfANewTarget(t *testing.T) {
+	f := newWatched(t, newWatchedWorld(t))
+	pipeline, bodies := f.hooked()
+	older, newer := f.pipeline(nil), pipeline(nil)
+	older.Generation, newer.Generation, newer.Notifier.Generation = 1, 2, 2
+	f.arrive(1)
+	f.clock.set(round(1).Add(time.Minute))
+	m, l := f.Message(), &jobstest.Line{}
+	jobstest.Do(t, newer, m, l) // it puts a deliver job, which comes later
+	f.deliverJobs(older)
+	if got := len(bodies()); got > 0 {
+		t.Fatalf("%d messages already: nothing is shown", got)
+	}
+	f.deliverJobs(newer)
+	if len(bodies()) == 0 {
+		given := jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Names.Deliveries()),
+			tables.Query{Range: tables.Partition(schema.GivenUp("ops"))})
+		t.Errorf("nothing has arrived; %d deliveries are given up", len(given))
+	}
+}
+
 // TestWokenTargetGetsItsJobAtOnce: the first device job that writes a delivery puts it, and no other.
 func TestWokenTargetGetsItsJobAtOnce(t *testing.T) {
 	f := newWatched(t, newWatchedWorld(t))

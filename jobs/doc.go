@@ -81,7 +81,7 @@
 //     mark in the tracking partition, in its own transaction or before it, that says what has to be made again. A group
 //     job reads marks, makes what they ask for, and deletes each on the version that it read. See Grouping.
 //   - An audit acts only on devices that were folded under its own settings, and no job acts on a device of a newer
-//     generation of the configuration.
+//     generation of the configuration, or delivers what jobs of one have written for a target.
 //   - Work is bounded in bytes as well as in rows: pages, batches, transactions, state, rejects and sensors. A fleet of
 //     any size needs a fixed amount of memory.
 //   - Nothing in a run scans a table, and nothing a run does grows with the age of the fleet.

@@ -63,7 +63,8 @@ func (c *claim) read(ctx context.Context) (found bool, err error) {
 	return false, nil
 }
 
-// claimTarget claims the target, if something is due. An answer may be lost, so the row tells whose the claim is.
+// claimTarget claims the target, if something is due, and not of a newer configuration. An answer may be lost, so the
+// row tells whose the claim is.
 func (c *claim) claimTarget(ctx context.Context) (ours bool, err error) {
 	for try := range tries {
 		found, err := c.read(ctx)
@@ -72,7 +73,7 @@ func (c *claim) claimTarget(ctx context.Context) (ours bool, err error) {
 			return false, nil
 		case err == nil && c.state.Claim == c.id:
 			return true, nil
-		case err == nil && c.state.Waits(c.now):
+		case err == nil && (c.state.Waits(c.now) || c.state.Generation > c.Generation):
 			return false, nil
 		}
 		if err == nil {
@@ -131,7 +132,7 @@ func (j *job) release(ctx context.Context) error {
 			return nil // it was released and the answer lost, or somebody else has it by now
 		}
 		if j.state.Retry == j.retry { // nobody redrove the target meanwhile
-			mine.Due, mine.ETag = j.state.Due, j.state.ETag
+			mine.Due, mine.Generation, mine.ETag = j.state.Due, j.state.Generation, j.state.ETag
 			j.state = mine
 		}
 	}

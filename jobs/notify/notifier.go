@@ -17,6 +17,8 @@ type Notifier struct {
 	Names    schema.Names
 	Targets  []Target
 	Format   int64 // of rows, as schema.Format
+	// Generation is that of the configuration; zero: it is not stored.
+	Generation int64
 	// Enqueue puts a text into a queue of the account. It may be nil.
 	Enqueue func(ctx context.Context, queue, text string) error
 	// Itself returns the device furrow:PIPELINE, whose incidents those of Furrow itself are, and registers it first. It
@@ -67,9 +69,10 @@ func (n *Notifier) row(e tables.Entity) tables.Entity {
 func (n *Notifier) Wake(ctx context.Context, name schema.Target) (first bool, err error) {
 	pk, rk := schema.TargetKeys(n.Pipeline, name)
 	e, err := n.runs().Get(ctx, pk, rk)
+	var state schema.TargetState
 	if err == nil {
-		state, err := schema.TargetStateOf(e)
-		if err != nil || state.Due == 0 {
+		state, err = schema.TargetStateOf(e)
+		if err != nil || state.Due == 0 && state.Generation >= n.Generation {
 			return false, err // a job that claims the target from now on reads what was written
 		}
 	} else if !errors.Is(err, tables.ErrNotFound) {
@@ -77,6 +80,9 @@ func (n *Notifier) Wake(ctx context.Context, name schema.Target) (first bool, er
 	}
 	due := tables.Entity{PartitionKey: pk, RowKey: rk}
 	due.Set("Due", tables.Int64(0))
+	if state.Generation < n.Generation {
+		due.Set("Generation", tables.Int64(n.Generation))
+	}
 	for range tries {
 		if _, err = n.runs().Do(ctx, tables.Merge(due, tables.AnyETag)); errors.Is(err, tables.ErrNotFound) {
 			_, err = n.runs().Do(ctx, tables.Insert(due))

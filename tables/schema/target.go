@@ -21,7 +21,11 @@ type TargetState struct {
 	Target   Target
 	// Due is when a job has something to do for the target. Zero means that deliveries have come since the last job;
 	// only whoever has written deliveries sets that.
-	Due   tables.Ticks `row:"Due,int64"`
+	Due tables.Ticks `row:"Due,int64"`
+	// Generation is the newest configuration that has written deliveries. Jobs of earlier ones, which may not have the
+	// target, or another url, leave these alone.
+	Generation int64 `row:"Generation,omitzero"`
+
 	Claim string       `row:"Claim"`       // of the job that works for the target; random
 	Until tables.Ticks `row:"Until,int64"` // end of the claim
 

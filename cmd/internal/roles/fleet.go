@@ -116,7 +116,7 @@ func (f *Fleet) Jobs(p config.Pipeline) (*jobs.Pipeline, error) {
 	p.Format = f.Format
 	built, err := p.Build(f.Tables, f.Names, f.Archive)
 	if built != nil {
-		built.Generation = f.Generation
+		built.Generation, built.Notifier.Generation = f.Generation, f.Generation
 		built.Notifier.Roots = f.Roots
 		built.Notifier.Itself = func(ctx context.Context, now tables.Ticks) (schema.Member, error) {
 			d, err := f.itself(ctx, p.Name, now)
