@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"furrow/jobs/commit"
+	"furrow/jobs/fold"
 	"furrow/jobs/folding"
 	"furrow/jobs/tracking"
 	"furrow/tables"
@@ -17,7 +18,8 @@ import (
 // Leave has the watchers of a pipeline close what is open of a device that has left the fleet, and returns how much
 // that was. It is committed and posted as a job does it, so everybody is notified as ever. A job that has read the
 // device while it was in the fleet cannot commit any more, because the tracking row gets a higher fence; what it has
-// committed before is posted, too. It can be repeated.
+// committed before is posted, too. Outputs of open windows that were to be written later are written. It can be
+// repeated.
 func (p *Pipeline) Leave(ctx context.Context, m schema.Member, reason string) (closed int, err error) {
 	for more := p.watches(m); more && err == nil; {
 		err = commit.Retry(ctx, func() error {
@@ -25,6 +27,9 @@ func (p *Pipeline) Leave(ctx context.Context, m schema.Member, reason string) (c
 			closed, more = closed+n, n > 0
 			return err
 		})
+	}
+	if err == nil {
+		err = commit.Retry(ctx, func() error { return p.closeWindows(ctx, m) })
 	}
 	if err != nil {
 		err = fmt.Errorf("pipeline %s: %w", p.Name, err)
@@ -67,4 +72,45 @@ func (p *Pipeline) closeLeft(ctx context.Context, m schema.Member, reason string
 	tracking.SetStates(&e, schema.TrackStates, d.Row.States)
 	_, err = p.tracking().Do(ctx, tables.Merge(e, written.ETags[0]))
 	return closed, err
+}
+
+// closeWindows writes what jobs would have written when windows end, such as a report's bucket. What has a state that
+// cannot be read, or is to be folded again, stays as it is.
+func (p *Pipeline) closeWindows(ctx context.Context, m schema.Member) error {
+	t, now, err := trackNow(ctx, p.tracking(), m)
+	if now == 0 {
+		return err
+	}
+	d := folding.NewDevice(m, t, p.modelOf(m), p.OnFold)
+	if err != nil || t.Settings != d.Model.Settings || t.Generation > p.Generation {
+		return nil
+	}
+	for _, processor := range d.Model.Processors {
+		closer, is := processor.Fold.(fold.Closer)
+		state := t.State(processor.Name)
+		if !is || state == nil {
+			continue
+		}
+		out, err := closer.Close(m, state, tables.MaxTicks)
+		if err != nil {
+			continue
+		}
+		if err := d.Take(processor, out, nil); err != nil {
+			return err
+		}
+	}
+	if d.Dirty = len(d.Effects) > 0; !d.Dirty {
+		return nil
+	}
+	d.Horizon = now
+	a := &commit.Attempt{Writer: p.writer(), Claim: rand.Text(), Now: now,
+		Work: folding.Changes([]*folding.Device{d})}
+	if err := a.Do(ctx); err != nil || d.Err != nil {
+		a.GiveBack(ctx)
+		return errors.Join(err, d.Err)
+	}
+	if d.Outcome() != commit.Committed { // a job has claimed it meanwhile
+		return tables.ErrConflict
+	}
+	return nil
 }

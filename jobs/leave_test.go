@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"furrow/jobs/jobstest"
 	"furrow/jobs/rules"
@@ -134,4 +135,25 @@ func TestDeviceThatRegistersAgainIsNew(t *testing.T) {
 		}
 	}
 	t.Errorf("after it has fallen silent again it has the incidents %v", came)
+}
+
+// TestReportsHaveWhatWasFoldedOfADeviceThatLeft since its open buckets were written last.
+func TestReportsHaveWhatWasFoldedOfADeviceThatLeft(t *testing.T) {
+	t.Parallel()
+	f := newReported(t, newReportedWorld(t), 1)
+	f.arrive(1)
+	must.Succeed(t, f.run(t.Context(), f.pipeline(nil)))
+	m := f.members[f.World.Devices[0]]
+	e := tables.Entity{PartitionKey: string(m.Device), RowKey: tables.TicksOf(f.at(1).Add(time.Minute)).String()}
+	e.Set("oil", tables.Double(7))
+	client := f.World.Connect(t, nil)
+	jobstest.Insert(t, client.Table(f.Readings), e)
+	f.rows = append(f.rows, e)
+	f.clock.set(f.at(1).Add(2 * time.Minute))
+	must.Succeed(t, f.run(t.Context(), f.pipeline(nil)))
+	must.Have(client.Table(f.Names.Fleet()).Do(t.Context(), tables.Delete(m.Month.String(), string(m.Key()),
+		tables.AnyETag)))(t)
+	must.Have(f.pipeline(nil).Leave(t.Context(), m, "it left"))(t)
+	f.end()
+	f.check()
 }
