@@ -367,3 +367,32 @@ func TestRowsThatNoTokenWroteAreFound(t *testing.T) {
 		}
 	}
 }
+
+// TestADeviceRestsThoughAWorkerDied after it had claimed the device for its last row.
+func TestADeviceRestsThoughAWorkerDied(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, 1, 0)
+	n.send(0, evening, 5*time.Minute)
+	n.run(evening.Add(time.Minute))
+	n.store(0, evening.Add(2*time.Minute))
+	died := tables.TicksOf(evening.Add(150 * time.Second))
+	claim := tables.Entity{PartitionKey: n.devices[0].Month.String(), RowKey: string(n.devices[0].Key())}
+	claim.Set(schema.TrackFence, tables.Int64(int64(died)))
+	claim.Set(schema.TrackClaim, tables.String("of a worker that died"))
+	claim.Set(schema.TrackClaimUntil, tables.DateTime(died))
+	must.Have(n.p.Client.Table(n.p.Names.Partitions("live")).Do(t.Context(), tables.Merge(claim, tables.AnyETag)))(t)
+	at := evening.Add(2 * time.Minute)
+	for range 70 {
+		at = at.Add(time.Minute)
+		n.run(at)
+	}
+	if n.folded != 2 {
+		t.Fatalf("%d rows are folded", n.folded)
+	}
+	for range 5 {
+		at = at.Add(time.Minute)
+		if looks := n.run(at); looks != 0 {
+			t.Fatalf("%v: %d looks at a device without a token", at.Sub(evening), looks)
+		}
+	}
+}

@@ -29,6 +29,14 @@ func awaitAttempts(d *folding.Device, at times) error {
 	return nil
 }
 
+// forgetAttempts notes that what attempts without a commit may have left above the checkpoint has been looked at: the
+// checkpoint itself does not pass it where no row came after, and the device would never rest.
+func forgetAttempts(d *folding.Device, at times) {
+	if t := d.Row; !d.Behind && t.Uncut.String() > t.Last && t.Uncut != 0 && t.Uncut.Add(commit.Landed) <= at.sure {
+		t.Uncut, d.Dirty = 0, true
+	}
+}
+
 // forgetWindows removes the states of some windowed processors. What they have written stays.
 func forgetWindows(d *folding.Device, of func(fold.Configured) bool) {
 	for _, processor := range d.Model.Processors {

@@ -120,6 +120,7 @@ func (f *Folder) fold(ctx context.Context, d *folding.Device, at times, l foldin
 	}
 	if d.Err == nil {
 		d.ClearMarks()
+		forgetAttempts(d, at)
 		err = cmp.Or(f.settle(ctx, d, at), f.Rester.rest(ctx, d, at.horizon.Add(f.Settle)))
 	}
 	if d.Folded > 0 {
@@ -148,17 +149,12 @@ func (f *Folder) known(d *folding.Device, at times) fold.Known {
 
 // settle seals what lies above the checkpoint of a membership that has ended: all of its rows are folded, and no token
 // admits one any more that is as old as its end. With the days below, which audits seal, nothing is left to do then.
-// What an attempt without a commit may have left above the checkpoint has been looked at, too: the checkpoint itself
-// does not pass it where no row came after.
 func (f *Folder) settle(ctx context.Context, d *folding.Device, at times) error {
 	t, ends := d.Row, d.Member.Spans.End()
 	known := coverage.Known{At: at.over, Late: f.Late(d.Member)}
 	if !d.Ended() || d.Behind || d.Member.Imports.Unknown(t.Imported) || t.Spans.String() != d.Member.Spans.String() ||
 		ends > known.At.Add(-known.Late) {
 		return nil
-	}
-	if t.Uncut != 0 && t.Uncut.Add(commit.Landed) <= at.sure {
-		t.Uncut, d.Dirty = 0, true
 	}
 	above := t.Coverage.Watermark
 	if t.Last != "" {
