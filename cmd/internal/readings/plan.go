@@ -360,7 +360,6 @@ func (r *Reader) sample(s *survey) error {
 
 // describe lists the columns, and the sensors of the long form.
 func (r *Reader) describe(s *survey) {
-	fit := newNames()
 	for i, c := range r.columns {
 		own := PlanColumn{Column: c.name, Type: string(c.kind), Values: c.stored(), Misfits: c.misfits,
 			Missing: c.missing()}
@@ -377,8 +376,7 @@ func (r *Reader) describe(s *survey) {
 			own.About, own.Misfits = "position", s.badPlace
 		}
 		if r.isSensor(i) {
-			n, _ := fit.number(r.names[i])
-			if own.Sensor = fit.fit[n]; own.Sensor != c.name && !r.in.shape.own {
+			if own.Sensor = r.sensors.property(r.names[i]); own.Sensor != c.name && !r.in.shape.own {
 				r.Plan.Notes = append(r.Plan.Notes, fmt.Sprintf("column %s is the sensor %s",
 					cmp.Or(tabular.Printable(c.name, 40), "without a name"), own.Sensor))
 			}
@@ -393,9 +391,8 @@ func (r *Reader) describe(s *survey) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.bySensor)) {
 		c := s.bySensor[name]
-		n, _ := fit.number(name)
-		own := PlanColumn{Column: r.Plan.Value, Sensor: fit.fit[n], Type: string(c.kind), Values: c.stored(),
-			Misfits: c.misfits, Missing: c.missing()}
+		own := PlanColumn{Column: r.Plan.Value, Sensor: r.sensors.property(name), Type: string(c.kind),
+			Values: c.stored(), Misfits: c.misfits, Missing: c.missing()}
 		if c.misfits > 0 {
 			own.Misfit = c.misfit
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -58,7 +59,7 @@ type Reader struct {
 // Open reads a file once to find out how to read it, and returns a Reader at its beginning. The caller closes the
 // Reader.
 func Open(file io.ReadSeeker, c Columns) (_ *Reader, err error) {
-	reader := &Reader{options: c, file: file, sensors: newNames()}
+	reader := &Reader{options: c, file: file}
 	defer func() {
 		if err != nil {
 			_ = reader.Close()
@@ -77,10 +78,11 @@ func Open(file io.ReadSeeker, c Columns) (_ *Reader, err error) {
 	}
 	reader.columns, reader.bySensor, reader.roles = s.columns, s.bySensor, s.roles
 	reader.Long, reader.names = s.roles.value >= 0, reader.columnNames()
+	reader.sensors = reader.newNames()
 	if err := reader.plan(s); err != nil {
 		return nil, err
 	}
-	reader.sensors = newNames()
+	reader.sensors = reader.newNames()
 	return reader, reader.rewind()
 }
 
@@ -296,6 +298,17 @@ func (r *Reader) columnNames() []string {
 		used[names[i]] = true
 	}
 	return names
+}
+
+// newNames returns the names of all sensors of the file. None is read yet.
+func (r *Reader) newNames() *names {
+	known := slices.Collect(maps.Keys(r.bySensor))
+	for i, name := range r.names {
+		if r.isSensor(i) {
+			known = append(known, name)
+		}
+	}
+	return newNames(known...)
 }
 
 // isSensor reports whether a column holds a sensor, or in the long form what describes one.
