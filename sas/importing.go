@@ -21,7 +21,8 @@ func (r Registry) NoteImport(
 			return note, err
 		}
 		for _, m := range all {
-			if note.From < m.Watermark && !ended && !note.Late {
+			parts := m.Spans.Within(tables.Keys{From: note.From.String(), Before: note.To.String()})
+			if len(parts) > 0 && parts[0].From < m.Watermark.String() && !ended && !note.Late {
 				return note, fmt.Errorf("device %s: retention may have deleted its rows before %s, and nothing folds "+
 					"rows there any more: leave those out of the import, which begins at %s", d.ID,
 					m.Watermark.Time().Format(time.DateOnly), note.From.Time().Format(time.RFC3339))

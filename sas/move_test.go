@@ -140,6 +140,38 @@ func TestKilledMoveIsCompleted(t *testing.T) {
 	}
 }
 
+// TestImportsAreRefusedWhereRowsMayBeGoneAlone: retention of a tenant goes on with what it had of a device that has
+// moved, and says nothing of the readings that are another's.
+func TestImportsAreRefusedWhereRowsMayBeGoneAlone(t *testing.T) {
+	y := newFixture(t, nil)
+	_, issuer := y.fleetOf("past")
+	must.Have(issuer.Issue(t.Context(), "pump-7", y.enrollment))(t)
+	home := must.Have(y.registry.Get(t.Context(), "pump-7"))(t).Tenant
+	now := tables.TicksOf(time.Now())
+	ago := func(days int) tables.Ticks { return now.Add(-time.Duration(days) * 24 * time.Hour) }
+	for i, to := range []schema.Tenant{"fabrikam", home, "fabrikam"} {
+		at := ago([]int{50, 40, 20}[i])
+		must.Have(y.registry.Move(t.Context(), sas.Move{Device: "pump-7", To: to, At: at}))(t)
+	}
+	m := y.memberships("pump-7")[home]
+	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
+	e.Set(schema.MemberWatermark, tables.Int64(int64(ago(10))))
+	must.Have(y.registry.Fleet.Do(t.Context(), tables.Merge(e, tables.AnyETag)))(t)
+	device := must.Have(y.registry.Get(t.Context(), "pump-7"))(t)
+	for _, c := range []struct {
+		from, to int // days ago
+		refused  bool
+	}{{15, 11, false}, {20, 0, false}, {49, 41, false}, {55, 51, true}, {45, 35, true}, {30, 0, true}} {
+		note, err := y.registry.NoteImport(t.Context(), device, schema.Import{From: ago(c.from), To: ago(c.to)}, false)
+		if (err != nil) != c.refused {
+			t.Errorf("from %d to %d days ago: %v", c.from, c.to, err)
+		}
+		if err == nil {
+			must.Have(y.registry.NoteImport(t.Context(), device, note, true))(t)
+		}
+	}
+}
+
 // TestPlacementsSurviveMovesAndRemoval: where a device was, and when it belonged to whom, is known after it has moved,
 // was removed, and has registered again.
 func TestPlacementsSurviveMovesAndRemoval(t *testing.T) {
