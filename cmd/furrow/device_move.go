@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -167,7 +168,7 @@ func readMoves(c *cli.Context) (moves []lineMove, err error) {
 	for {
 		record, err := file.Next()
 		if errors.Is(err, io.EOF) {
-			return moves, wrongMoves(name, wrong)
+			return moves, cmp.Or(checkMoveColumns(name, file.Names), wrongMoves(name, wrong))
 		}
 		if _, is := errors.AsType[*tabular.LineError](err); err != nil && !is {
 			return nil, fmt.Errorf("%s: %w", name, err)
@@ -187,6 +188,17 @@ func readMoves(c *cli.Context) (moves []lineMove, err error) {
 		lines[m.Device] = file.Line
 		moves = append(moves, lineMove{m, file.Line})
 	}
+}
+
+// checkMoveColumns refuses a column of another name: it may be meant as the time, and no move can be taken back.
+func checkMoveColumns(file string, names []string) error {
+	for _, name := range names {
+		if !slices.Contains([]string{"id", "tenant", "at", ""}, name) {
+			return fmt.Errorf("%s: no device was moved: column %q is none of id, tenant and at: rename it, or leave "+
+				"it out", file, name)
+		}
+	}
+	return nil
 }
 
 // checkMoves reports all lines of the file whose devices cannot move.

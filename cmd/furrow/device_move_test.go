@@ -137,6 +137,13 @@ func TestMoveByFileWithAWrongLineMovesNothing(t *testing.T) {
 			}
 		}
 	}
+	for _, column := range []string{"At", "since"} { // not now, at a time that cannot be taken back
+		writeFile(t, file, "id,tenant,"+column+"\npump-1,fabrikam,-2h\n")
+		f.refused(exitFailed, "column \""+column+"\" is none of id, tenant and at", "device move --file "+file)
+	}
+	if tenant("pump-1") != "acme" {
+		t.Error("with a column of another name, pump-1 was moved")
+	}
 	writeFile(t, file, "id,tenant,at\npump-1,fabrikam,2026-11-20T08:00:00Z\npump-2,fabrikam,-1h\n")
 	f.must("device move --file " + file)
 	out := f.must("device move --file " + file)
