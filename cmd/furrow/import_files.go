@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 
 	"github.com/urfave/cli/v2"
@@ -151,7 +152,32 @@ func createJSON(c *cli.Context, flag string, how int) (*jsonFile, error) {
 	return &jsonFile{file: file, out: bufio.NewWriter(file)}, err
 }
 
+// checkDistinct refuses flags that name one file: they would write over each other's lines.
+func checkDistinct(c *cli.Context, flags ...string) error {
+	for i, flag := range flags {
+		for _, other := range flags[:i] {
+			if isSameFile(c.String(flag), c.String(other)) {
+				return usagef(c, "--%s and --%s name the same file: name two", other, flag)
+			}
+		}
+	}
+	return nil
+}
+
+// isSameFile reports whether two names are those of one file. Streams such as /dev/stderr take lines of several.
+func isSameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	other, errOther := os.Stat(b)
+	if err != nil || errOther != nil {
+		return a != "" && filepath.Clean(a) == filepath.Clean(b)
+	}
+	return one.Mode().IsRegular() && os.SameFile(one, other)
+}
+
 func newImportFiles(c *cli.Context) (f *importFiles, err error) {
+	if err := checkDistinct(c, "errors", "conflicts", "registered"); err != nil {
+		return nil, err
+	}
 	f = &importFiles{c: c}
 	for _, one := range []struct {
 		into **jsonFile

@@ -137,3 +137,23 @@ func TestConflictsAreListedAndNotWritten(t *testing.T) {
 		t.Errorf("%s%s", out, found)
 	}
 }
+
+// TestFilesOfAnImportAreDifferentOnes: a list of registered devices stays, which takes an earlier import back.
+func TestFilesOfAnImportAreDifferentOnes(t *testing.T) {
+	f := newFixture(t)
+	inEmptyDirectory(t)
+	f.must("enrollment add plant1 --tenant acme")
+	writeFile(t, "past.csv", "device,time,temp\npump-7,2026-01-01T23:00:00Z,1\npump-8,never,2\n")
+	writeFile(t, "list.txt", "pump-1\n")
+	f.refused(exitUsage, "--errors and --registered name the same file",
+		"import past.csv --registered list.txt --errors ./list.txt")
+	f.refused(exitUsage, "--errors and --conflicts name the same file",
+		"import past.csv --errors new.jsonl --conflicts ./new.jsonl")
+	if list := text(t, "list.txt"); list != "pump-1\n" {
+		t.Errorf("the list of devices is %q", list)
+	}
+	if code, _, errs := f.run("import past.csv --errors /dev/null --conflicts /dev/null"); code != exitFailed ||
+		!strings.Contains(errs, "1 of 2 lines are invalid") {
+		t.Errorf("with a stream for both: exit %d, %s", code, errs)
+	}
+}
