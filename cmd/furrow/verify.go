@@ -122,7 +122,11 @@ func verifyFlags(c *cli.Context) (span query.Span, share float64, err error) {
 	if _, err := parsed(c, "tenant", schema.ParseTenant); err != nil {
 		return span, 0, err
 	}
-	if span, err = spanOf(c, c.String("from"), c.String("to"), durationOf(c, "last")); err != nil {
+	if c.NArg() == 1 && anySet(c, "sample", "after") {
+		return span, 0, usagef(c, "--sample and --after select among devices: give them with --tenant or --all, not "+
+			"with one DEVICE")
+	}
+	if span, err = querySpan(c); err != nil {
 		return span, 0, err
 	}
 	span.From, span.To = span.From.Floor(tables.Day), span.To.Ceil(tables.Day)

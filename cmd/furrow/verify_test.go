@@ -57,6 +57,11 @@ func TestVerifyEndsWithWhatItFound(t *testing.T) {
 		!strings.Contains(errs, "that nothing explains") {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
+	for flags, want := range map[string]string{"pump-2 --sample 1%": "--sample and --after select among devices",
+		"pump-2 --after pump-1":      "--sample and --after select among devices",
+		"--all --from -2d --last 1d": "--from and --last exclude each other"} {
+		f.refused(exitUsage, want, "verify --pipeline live "+flags) // it would look at less than was asked for
+	}
 	if code, out, _ := f.run("verify pump-1 --pipeline live"); code != exitOK || !strings.Contains(out, "1 device, ") {
 		t.Errorf("of another device: exit %d\n%s", code, out)
 	}
