@@ -24,6 +24,7 @@ func TestRestoredFleetGoesOnAndEndsAllTokens(t *testing.T) {
 	f := fixtureIn(t, dir)
 	f.must("enrollment add plant1 --tenant contoso")
 	f.must("device add pump-7")
+	f.must("device add pump-8")
 	token := jsonOf[sas.Answer](t, f.must("token pump-7 --json"))[0]
 	if got := f.write(token, token.URL); got != http.StatusNoContent {
 		t.Fatalf("the token does not work: %d", got)
@@ -39,6 +40,7 @@ func TestRestoredFleetGoesOnAndEndsAllTokens(t *testing.T) {
 		t.Errorf("the backup of another machine's storage is %+v", fetched)
 	}
 	f.must("device revoke pump-7")
+	f.must("device move pump-8 --tenant fabrikam")
 	f.refused(anyFailure, "exists already", "backup", filepath.Join(saved, "served"))
 	u.mustEnd(t)
 	if _, errs := f.both("backup", filepath.Join(saved, "unserved")); errs != "" {
@@ -47,7 +49,7 @@ func TestRestoredFleetGoesOnAndEndsAllTokens(t *testing.T) {
 
 	to := filepath.Join(t.TempDir(), "restored")
 	out := f.must("restore --storage", to, filepath.Join(saved, "served"))
-	for _, want := range []string{"All tokens for 1 readings table ended", "device revoke",
+	for _, want := range []string{"All tokens for 1 readings table ended", "device revoke", "device move",
 		line.Taken.Format(time.RFC3339), "furrow up --storage '" + to + "'"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in:\n%s", want, out)
@@ -58,6 +60,9 @@ func TestRestoredFleetGoesOnAndEndsAllTokens(t *testing.T) {
 	f = fixtureIn(t, to)
 	if out := f.must("device show pump-7"); !strings.Contains(out, "active") {
 		t.Errorf("the backup was taken before the revocation: %s", out)
+	}
+	if out := f.must("device show pump-8"); !strings.Contains(out, "of tenant contoso") {
+		t.Errorf("the backup was taken before the move: %s", out)
 	}
 	old := u.said.Table + strings.TrimPrefix(token.URL, token.URL[:strings.LastIndex(token.URL, "/")])
 	if got := f.write(token, old); got != http.StatusForbidden {

@@ -77,7 +77,7 @@ func (l restoredLine) text() string {
 		text += fmt.Sprintf("All tokens for %s ended; devices request new ones.\n", many(int64(l.Tables), "readings table"))
 	}
 	text += "The backup does not know what was done after " + at + `. Repeat what ended a right since then:
-  furrow device revoke, device remove
+  furrow device revoke, device remove, device move
   furrow enrollment disable, enrollment rotate, enrollment set
   furrow access remove, access rotate
 Programs may have read later versions of tables of the archive. Where there is one, for each tenant:
