@@ -50,6 +50,20 @@ func newArchivedFixture(t *testing.T) (f *fixture, yesterday schema.Day) {
 	return f, schema.DayOf(tables.TicksOf(now.Add(-time.Hour))) - 1
 }
 
+// TestNewLogOfNothingIsSaid: a tenant whose name is misspelled, or that has no tables, gets none.
+func TestNewLogOfNothingIsSaid(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.must("enrollment add plant1 --tenant acme")
+	f.must("device add pump-1")
+	f.refused(exitFailed, `no device belongs to tenant "amce"; did you mean "acme"?`,
+		"archive rewrite --log --tenant amce")
+	if out, errs := f.both("archive rewrite --log --tenant acme"); out != "" ||
+		!strings.Contains(errs, "the archive has no table of tenant acme") {
+		t.Errorf("a tenant without tables: %s, %s", out, errs)
+	}
+}
+
 // TestDaysAreRewrittenBeforeAnyWorkerHasRun: the fleet has nothing of an archive yet.
 func TestDaysAreRewrittenBeforeAnyWorkerHasRun(t *testing.T) {
 	t.Parallel()

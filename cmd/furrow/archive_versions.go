@@ -2,15 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/roles"
 	"furrow/jobs/archive"
 	"furrow/jobs/archive/catalog"
-	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/answers"
 	"furrow/worker/query"
@@ -34,7 +33,7 @@ func archiveVersions(c *cli.Context, has archive.Contents, scope archiveScope, f
 
 // archiveFreshLogs publishes the tables of a tenant as new logs.
 func archiveFreshLogs(c *cli.Context) error {
-	has, scope, _, err := openArchive(c)
+	has, scope, f, err := openArchive(c)
 	if err != nil {
 		return err
 	}
@@ -48,19 +47,27 @@ func archiveFreshLogs(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	for held, err := range has.Verify(c.Context, scope.tenant, false, tables.TicksOf(time.Now())) {
-		if err != nil {
-			return err
-		}
-		act := schema.Act{What: "archive rewrite", Tenant: scope.tenant, Detail: "log of " + held.Table}
+	all, err := has.Catalog.Tables(c.Context, scope.tenant)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		fmt.Fprintf(c.App.ErrWriter, "furrow: the archive has no table of tenant %s\n", scope.tenant)
+		return knownTenant(c, f.Reader().Devices(), scope.tenant)
+	}
+	for _, t := range all {
+		act := schema.Act{What: "archive rewrite", Tenant: scope.tenant, Detail: "log of " + t.Name}
 		err := s.recorded(c.Context, act, func(ctx context.Context) (string, error) {
-			return "rewritten", has.Catalog.Table(scope.tenant, held.Table).Log(has.Store).FreshLog(ctx)
+			return "rewritten", t.Log(has.Store).FreshLog(ctx)
 		})
+		if errors.Is(err, catalog.ErrAbsent) { // it was listed, and never made
+			continue
+		}
 		if err != nil {
 			return err
 		}
-		line := rewrittenLine{Tenant: scope.tenant, Table: held.Table}
-		if err := printLine(c, line, fmt.Sprintf("%s %s: a new log", scope.tenant, held.Table)); err != nil {
+		line := rewrittenLine{Tenant: scope.tenant, Table: t.Name}
+		if err := printLine(c, line, fmt.Sprintf("%s %s: a new log", scope.tenant, t.Name)); err != nil {
 			return err
 		}
 	}
