@@ -27,7 +27,7 @@ func archiveCommand() *cli.Command {
 		Usage: "List, download, verify, copy and rewrite the tables of the archive",
 		Description: `The processor archive keeps the readings of each tenant in a Delta table, which polars, DuckDB, pandas, Spark
 and Fabric read, and rollups and reports in others: see furrow help delta.` + examples(
-			"archive list --tenant contoso", "archive verify --from -7d"),
+			"archive list --tenant contoso", "archive verify"),
 		Subcommands: []*cli.Command{{
 			Name:  "list",
 			Usage: "List the days that the archive has",
@@ -52,9 +52,9 @@ counts readings twice: read the table, or these files.` +
 			Usage: "Count the tables, and compare them with their files and with storage",
 			Description: `Compares the rows of days with those of their files, and with the rows that the fleet has counted in the last days,
 without reading a file. With --files it also lists the container: files that are missing, or that belong to nothing.
-With --readings it reads all files, and compares each value with the readings in storage, and rollups and reports with
-the readings. A day that is being made again can seem wrong. Columns of sites and labels are not compared: they say what
-a device had when its file was made.` +
+With --readings it reads all files, or those of the days from --from to --to, and compares each value with the readings
+in storage, and rollups and reports with the readings. A day that is being made again can seem wrong. Columns of sites
+and labels are not compared: they say what a device had when its file was made.` +
 				examples("archive verify", "archive verify --files", "archive verify --tenant contoso --from -7d --readings"),
 			Flags: append(append(fleetFlags(), archiveFlags()...),
 				boolFlag("files", "Compare files with the container, too"),

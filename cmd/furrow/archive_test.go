@@ -64,6 +64,15 @@ func TestNewLogOfNothingIsSaid(t *testing.T) {
 	}
 }
 
+// TestWholeTablesAreComparedWithoutDays: nobody may take the problems of all days for those of the days that he named.
+func TestWholeTablesAreComparedWithoutDays(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, flag := range []string{"--from -2d", "--to -2d", "--files --from -2d"} {
+		f.refused(exitUsage, "--from and --to select days for --readings", "archive verify "+flag)
+	}
+}
+
 // TestDaysAreRewrittenBeforeAnyWorkerHasRun: the fleet has nothing of an archive yet.
 func TestDaysAreRewrittenBeforeAnyWorkerHasRun(t *testing.T) {
 	t.Parallel()

@@ -27,6 +27,9 @@ func archiveVerify(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if !c.Bool("readings") && anySet(c, "from", "to") {
+		return usagef(c, "--from and --to select days for --readings: without it, whole tables are compared")
+	}
 	if c.Bool("readings") && has.Source == nil {
 		return fmt.Errorf("--readings: no pipeline has the processor %s; see furrow config show", archive.Processor.Name)
 	}
