@@ -13,6 +13,7 @@ import (
 	"furrow/cmd/internal/removal"
 	"furrow/cmd/internal/roles"
 	"furrow/jobs"
+	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/admin"
 	"furrow/worker/query"
@@ -29,8 +30,9 @@ deletes all that it had, and leaves nothing of that notification once it is sent
 the archive's tables, whose earlier versions end. Two things stay: what people did to it, in the activity log; and the reports that
 counted it, and its buckets; retention deletes both in time, where it is configured. A removed device can register again
 as a new one, and does so if it still has its key: to keep it out, use device revoke. If the command is interrupted,
-repeat it. With --file, the devices are those of FILE, an ID on each line, such as a list that furrow import
---registered has written: with --data that takes an import back.` + examples(
+repeat it; while history is being imported for a device, --data tells until when to wait. With --file, the devices are
+those of FILE, an ID on each line, such as a list that furrow import --registered has written: with --data that takes
+an import back.` + examples(
 			"device remove pump-7 --yes", "device remove pump-7 --data --yes",
 			"device remove --data --file registered.txt --yes"),
 		Flags: append(storageFlags(), configFlag(),
@@ -187,6 +189,12 @@ func (d *deviceAdmin) remove(
 	}
 	if until := admin.LastUnended(device); eraser != nil && !until.IsZero() {
 		return line, fmt.Errorf("its last token expires at %s: %w", until.Format(time.RFC3339), errStillWrites)
+	}
+	for _, m := range device.Kept.Members {
+		if until := m.Imports.WriteUntil(tables.TicksOf(time.Now())); eraser != nil && until > 0 {
+			return line, fmt.Errorf("history is being imported for it, or was a moment ago, until %s at the latest: %w",
+				until.Time().Format(time.RFC3339), errStillWrites)
+		}
 	}
 	if eraser != nil {
 		deleted, err := eraser.Erase(ctx, device)

@@ -112,6 +112,36 @@ func TestRemovedDataIsGoneAndOfOthersNone(t *testing.T) {
 	}
 }
 
+// TestRemovedDataIsGoneOnceNoImportCanAddMore: one that runs goes on for a while, with the account's key.
+func TestRemovedDataIsGoneOnceNoImportCanAddMore(t *testing.T) {
+	f := newFixture(t)
+	f.must("enrollment add line4 --tenant=contoso")
+	r := sas.NewRegistry(f.client, f.names)
+	at := tables.TicksOf(time.Now().Add(-time.Hour))
+	row := func(id schema.DeviceID, n int) []tables.Op {
+		key := (at + tables.Ticks(n)).String()
+		return []tables.Op{tables.Insert(tables.Entity{PartitionKey: string(id), RowKey: key})}
+	}
+	writing := map[schema.DeviceID]*sas.PastWriter{}
+	for _, id := range []schema.DeviceID{"pump-7", "pump-8"} {
+		f.must("device add " + string(id))
+		device, err := r.Get(t.Context(), id)
+		must(t, err)
+		writing[id] = r.WritePast(device, f.client.Table(device.Readings), schema.Import{From: at, To: at + 10})
+		must(t, writing[id].Insert(t.Context(), row(id, 0)))
+	}
+	must(t, writing["pump-8"].End(t.Context()))
+	f.refused(exitFailed, "device pump-7 is not completely removed: history is being imported for it",
+		"device remove pump-7 --data --yes")
+	f.must("device remove pump-8 --data --yes")
+	must(t, writing["pump-7"].Insert(t.Context(), row("pump-7", 1)))
+	if left := f.rowsOf("pump-8"); len(left) != 0 {
+		t.Errorf("of pump-8, whose import has ended, are left %v", left)
+	}
+	f.refused(exitFailed, "repeat the command later", "device remove pump-7 --data --yes")
+	f.says("pump-7", "device list --status=removing --json")
+}
+
 // TestRemovedDataIsGoneOnceNoTokenCanAddMore: no revocation ends the tokens of the enrollment, and none is needed.
 func TestRemovedDataIsGoneOnceNoTokenCanAddMore(t *testing.T) {
 	f := newFixture(t)

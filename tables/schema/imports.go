@@ -45,6 +45,16 @@ func (i Import) Ended(sure, latest tables.Ticks) bool {
 	return i.Until == 0 || i.Until.Add(importGrace) < sure || i.Until > latest.Add(ImportLease+importGrace)
 }
 
+// WriteUntil returns when the last of the imports that have not ended writes no more, at the latest; zero: all have.
+func (all Imports) WriteUntil(now tables.Ticks) (last tables.Ticks) {
+	for _, i := range all {
+		if !i.Ended(now, now) {
+			last = max(last, i.Until.Add(importGrace))
+		}
+	}
+	return last
+}
+
 // maxImports bounds the notes on a membership.
 const maxImports = 16
 
