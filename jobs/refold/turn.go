@@ -17,7 +17,7 @@ type age struct{ old, every tables.Ticks }
 
 // ages returns the ages at which late rows are looked for, before the last time when no living token admits a row of
 // that age. Most late rows are late by minutes, and few by more than a day. So each row is counted five times in its
-// life, and most late rows are found within two hours.
+// life, and most late rows are found within two hours, where no look counts them: see package live.
 func ages() []age {
 	const hour, day = tables.Hour, tables.Day
 	return []age{{hour, hour}, {3 * hour, 3 * hour}, {12 * hour, 12 * hour}, {2 * day, day}}

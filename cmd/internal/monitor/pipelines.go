@@ -66,7 +66,7 @@ func figures(s query.Status) []figure {
 		{"clock_ahead_seconds", "How far the clock of this process is ahead of storage's; 0 below a minute.", gauge,
 			s.Ahead.Seconds()},
 		{"rows_total", "Rows folded.", counter, float64(f.Rows)},
-		{"late_rows_total", "Rows that audits found.", counter, float64(f.Late)},
+		{"late_rows_total", "Late rows that were found.", counter, float64(f.Late)},
 		{"rejects_total", "Rows that could not be folded completely.", counter, float64(f.Rejects)},
 		{"cadence_seconds", "Time between two runs.", gauge, s.Cadence.Seconds()},
 		{"messages", "Messages for current runs, approximately.", gauge, float64(s.Queue)},

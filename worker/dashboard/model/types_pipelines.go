@@ -49,7 +49,7 @@ type PipelineStatus struct {
 	Claimed        int64 `json:"claimed"`        // devices with an open claim when the fleet was last planned
 	Refolds        int64 `json:"refolds"`        // devices that are being refolded
 	Rows           int64 `json:"rows"`           // rows folded in total
-	Late           int64 `json:"late"`           // rows found by audits, in total
+	Late           int64 `json:"late"`           // late rows that were found, in total
 	Rejects        int64 `json:"rejects"`        // rows with a reject, in total
 	RejectsDropped int64 `json:"rejectsDropped"` // rejects that are no longer kept
 	// The disk of the embedded storage is full. Until there is room, what devices send is refused, and outputs may
