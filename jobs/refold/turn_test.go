@@ -103,7 +103,8 @@ func TestLooksAndAuditsCountEveryHour(t *testing.T) {
 		for n := 24; start.Floor(hour)+tables.Ticks(n+1)*hour <= silent; n++ {
 			end := start.Floor(hour) + tables.Ticks(n+1)*hour
 			late := longest + step*5/4 + hour // a look is awaited for so long
-			if first[n] == 0 || first[n] > end+late+2*hour+hour/6 || second[n] == 0 || second[n] > end+late+6*hour+hour/6 {
+			if first[n] == 0 || first[n] > end+late+2*hour+hour/6 ||
+				second[n] == 0 || second[n] > end+late+6*hour+hour/6 {
 				t.Fatalf("every %v, silent after %d h: hour %d is counted at the ages of %d and %d minutes", every,
 					(silent-start)/hour, n, (first[n]-end)*60/hour, (second[n]-end)*60/hour)
 			}

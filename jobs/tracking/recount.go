@@ -7,7 +7,8 @@ import (
 )
 
 // RecountAge is the age up to which a device job counts rows again that are folded, besides the time from one look to
-// the next. So each hour is counted once when it has an age of more than three hours, if the next look is an hour late:
+// the next, and what is missing to a whole hour. So each hour is counted once when it has an age of more than three
+// hours, if the next look is an hour late:
 //
 //	      ├──────── 5 h + every ────────┤
 //	──────┴─────────────────────────────┴─► look
