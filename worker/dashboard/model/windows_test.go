@@ -141,6 +141,9 @@ func TestWindowsGoOnWithoutTheirLastDevice(t *testing.T) {
 	answer, err = s.FleetRows.Windows(t.Context(), q)
 	all := rowsOf(t, answer, err)
 	last := all[len(all)-1][:len("d0000")]
+	want := append(slices.Clone(all), slices.DeleteFunc(slices.Clone(whole[len(all):]), func(row string) bool {
+		return strings.HasPrefix(row, last) // shortly after midnight, there is another day
+	})...)
 	for _, name := range []string{f.Names.Devices(), f.Names.Fleet(), f.Names.Output("latest"),
 		f.Names.Output("rollups")} {
 		table := f.Client.Table(name)
@@ -155,8 +158,8 @@ func TestWindowsGoOnWithoutTheirLastDevice(t *testing.T) {
 	look(t, another)
 	q.Limit, q.After = MaxRows, answer.Answer.Reach().Next
 	answer, err = another.FleetRows.Windows(t.Context(), q)
-	if all = append(all, rowsOf(t, answer, err)...); !slices.Equal(all, whole) || len(whole) < 24 {
-		t.Errorf("in parts %q, and the whole is %q", all, whole)
+	if all = append(all, rowsOf(t, answer, err)...); !slices.Equal(all, want) || len(whole) < 24 {
+		t.Errorf("in parts %q, want %q", all, want)
 	}
 }
 
