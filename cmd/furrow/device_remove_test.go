@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -109,6 +110,20 @@ func TestRemovedDataIsGoneAndOfOthersNone(t *testing.T) {
 	f.work()
 	if left := f.rowsOf("acme:d0001"); len(left) != 0 {
 		t.Errorf("a run has made %v", left)
+	}
+}
+
+// TestDeviceThatIsNamedTwiceIsRemovedOnce, as a list of two imports may name it.
+func TestDeviceThatIsNamedTwiceIsRemovedOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.must("enrollment add plant1 --tenant acme")
+	f.must("device add pump-7 --enrollment plant1")
+	file := filepath.Join(t.TempDir(), "registered.txt")
+	writeFile(t, file, "pump-7\n\npump-7\n")
+	f.refused(exitUsage, "1 device leaves the fleet", "device remove --file "+file)
+	if out := f.must("device remove --yes --file " + file); strings.Count(out, "pump-7") != 1 {
+		t.Error(out)
 	}
 }
 

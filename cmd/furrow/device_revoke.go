@@ -98,11 +98,16 @@ func (d *deviceAdmin) devices(
 	if len(ids) == 0 {
 		return nil, usagef(d.c, "name one device or more")
 	}
+	named := map[schema.DeviceID]bool{} // a list of registered devices has some twice after a second import
 	for _, text := range ids {
 		id, err := schema.ParseDeviceID(text)
 		if err != nil {
 			return nil, usagef(d.c, "%v", err)
 		}
+		if named[id] {
+			continue
+		}
+		named[id] = true
 		device, err := get(ctx, id)
 		if err != nil {
 			return nil, err

@@ -7,7 +7,7 @@
 //
 // The key of a row is its time and a hash of its values, so the same row always has the same key: an import that was
 // stopped, or that is repeated, reads the keys that are there and writes the others. Several equal rows of one tick are
-// numbered.
+// one.
 //
 // Before it writes the first missing row of a device, the import notes on the device's membership which rows it will
 // write, and afterwards that it has ended. Jobs read that note with the membership. When the import has ended, or its
