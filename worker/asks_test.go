@@ -27,7 +27,7 @@ func TestAPoolIsEmptyWhereItHasLookedSince(t *testing.T) {
 			}
 			return nil
 		}
-		p := &Pool{Source: q, Log: quiet(), Work: lasting(time.Minute)}
+		p := &Pool{Source: q, Log: quiet(), Work: lasting(2 * time.Minute)} // longer than a look that is under way
 		stop := start(t, t.Context(), p)
 		defer stop()
 		want := func(when string, want bool) {
