@@ -109,7 +109,7 @@ budget: {usdPerMonth: 0.005}
 		}
 	}
 	if first.Share == 0 { // the month has just begun
-		f.says("the month is projected when a day is counted", "status")
+		f.says("the month is projected", "status") // when a day is counted; the line may end here
 		return
 	}
 	f.says("warning: budget: $0.01 from", "status")
