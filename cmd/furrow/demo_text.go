@@ -21,7 +21,7 @@ func demoText(r demo.Report) string {
 	fmt.Fprintf(&b, "\nWorker killed: process %d, after %s, with %s claimed.\nTaken over by process %d: the first device "+
 		"after %.1f s, all after %.1f s.\n",
 		k.Killed, many(int64(k.Stored), "reading"), many(int64(k.Devices), "device"), k.By, k.First, k.All)
-	fmt.Fprintf(&b, "Device revoked: %s, after %s. Storage refused its next write (%s), the endpoint its next token "+
+	fmt.Fprintf(&b, "Device revoked: %s, after %s. Storage refused its next write (%s),\nthe endpoint its next token "+
 		"(%s), within %.2f s.\n",
 		v.Device, many(v.Stored, "reading"), v.Write, v.Token, v.Seconds)
 	a := r.Alarm
@@ -50,6 +50,9 @@ func demoReadings(b *strings.Builder, r demo.Report) {
 	line(int64(n.Accepted), fmt.Sprintf("readings accepted by storage, in %s, with %s", many(n.Requests, "request"),
 		many(n.Tokens, "token")))
 	line(int64(n.Folded), "readings found in every output")
+	if unanswered := n.Folded - n.Accepted; unanswered > 0 {
+		line(int64(unanswered), "of them stored, although no answer reached their devices")
+	}
 	line(n.Late, "readings late, found by an audit")
 	line(int64(n.Rejected), "readings with a rejected value")
 	line(int64(n.Lost), "lost")
