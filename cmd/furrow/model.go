@@ -56,7 +56,7 @@ func configurationFor(c *cli.Context) (*config.Config, error) {
 // A modelLine is a model in lists. The one of the devices of no other has no name.
 type modelLine struct {
 	Model   string `json:"model,omitempty" column:"model"` // absent: of devices of no other
-	Match   string `json:"match,omitempty" column:"match"`
+	Match   string `json:"match,omitempty" column:"match"` // in words
 	Sensors int    `json:"sensors" column:"sensors"`
 	Long    bool   `json:"long"` // a row is one value of a named sensor
 	Form    string `json:"-" column:"form"`

@@ -46,7 +46,7 @@ type ruleLine struct {
 	Rule     schema.Rule `json:"rule" column:"rule"`
 	Kind     string      `json:"kind" column:"kind"`             // key of its condition, such as threshold
 	When     string      `json:"when" column:"when"`             // in words
-	Match    string      `json:"match,omitempty" column:"match"` // absent: all devices
+	Match    string      `json:"match,omitempty" column:"match"` // in words; absent: all devices
 	Severity string      `json:"severity" column:"severity"`     // info, warning or critical
 }
 

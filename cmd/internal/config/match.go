@@ -1,9 +1,9 @@
 package config
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"furrow/jobs/fold"
@@ -89,15 +89,19 @@ func shownMatch(m *fold.Match, models *[]string) map[string][]quoted {
 	return all
 }
 
-// matchText describes which devices are meant, in one line; empty: all.
+// matchText describes which devices are meant, in one line, such as labels.class Fryer or Oven, tenant contoso; empty:
+// all.
 func matchText(m *fold.Match, models *[]string) string {
 	all := shownMatch(m, models)
-	if len(all) == 0 {
-		return ""
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		var values []string
+		for _, v := range all[name] {
+			if values = append(values, string(v)); strings.ContainsAny(string(v), ` ,"`) {
+				values[len(values)-1] = strconv.Quote(string(v))
+			}
+		}
+		parts = append(parts, name+" "+strings.Join(values, " or "))
 	}
-	text, err := json.Marshal(all)
-	if err != nil {
-		panic(err) // impossible for texts
-	}
-	return string(text)
+	return strings.Join(parts, ", ")
 }
