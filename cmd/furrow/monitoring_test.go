@@ -130,6 +130,8 @@ func TestAlertsReachAlertmanagerOnce(t *testing.T) {
 	rules := text(t, "deploy/monitoring/rules.yaml")
 	quick := regexp.MustCompile(`for: \w+`).ReplaceAllString(rules, "for: 1s")
 	quick = regexp.MustCompile(`\[\d+[mh]\]`).ReplaceAllString(quick, "[10s]")
+	// The disk of this machine may be full, and that of the troubled fleet has a gigabyte.
+	quick = strings.Replace(quick, "* furrow_embedded_disk_bytes", "* (furrow_embedded_disk_bytes < 2e9)", 1)
 	writeFile(t, filepath.Join(dir, "rules.yaml"), quick)
 
 	trouble := &troubledFleet{t: t}
