@@ -101,7 +101,7 @@ func (f Format) parse(text string, zone *time.Location) (tables.Ticks, bool, err
 		at, err := c.ticks(zone)
 		return at, c.zoned, err
 	}
-	t, err := time.Parse(f.text, text)
+	t, err := time.ParseInLocation(f.text, text, time.UTC) // time.Parse takes zones' names as this machine's
 	if err != nil {
 		return 0, false, errors.New("does not have the format of --time-format")
 	}
