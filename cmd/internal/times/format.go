@@ -161,6 +161,8 @@ func strftime(format string) (string, error) {
 		next := i+1 < len(format) && format[i+1] == '%'
 		if after := i > 2 && format[i-3] == '%'; len(layout) == 1 && (next || after && i > 2) {
 			layout = "0" + layout // no separator tells where a number ends
+		} else if layout == "2" && strings.HasSuffix(b.String(), "_") {
+			layout = "02" // in Go's layouts, _2 is a day after a space
 		}
 		b.WriteString(layout)
 	}
