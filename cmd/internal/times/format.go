@@ -101,6 +101,9 @@ func (f Format) parse(text string, zone *time.Location) (tables.Ticks, bool, err
 		at, err := c.ticks(zone)
 		return at, c.zoned, err
 	}
+	if strings.Contains(f.text, "PM") { // Go wants them in the case of the layout
+		text = strings.ReplaceAll(strings.ReplaceAll(text, "am", "AM"), "pm", "PM")
+	}
 	t, err := time.ParseInLocation(f.text, text, time.UTC) // time.Parse takes zones' names as this machine's
 	if err != nil {
 		return 0, false, errors.New("does not have the format of --time-format")
