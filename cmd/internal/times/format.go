@@ -3,6 +3,7 @@ package times
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -143,6 +144,12 @@ func strftime(format string) (string, error) {
 		'S': "5",
 		'p': "PM", 'z': "-0700", 'Z': "MST", 'b': "Jan", 'B': "January", 'a': "Mon", 'A': "Monday", 'j': "002",
 		'F': "2006-01-02", 'T': "15:04:05", 'R': "15:04", '%': "%"}
+	for _, between := range regexp.MustCompile("(?s)%.").Split(format, -1) {
+		if time.Date(2019, 11, 23, 9, 47, 58, 0, time.UTC).Format(between) != between { // Go's layouts cannot quote
+			return "", fmt.Errorf("%q in a format would be read as a part of the time: write %%z for an offset, and no "+
+				"other digits or names", between)
+		}
+	}
 	var b strings.Builder
 	for i := 0; i < len(format); i++ {
 		if format[i] != '%' || i+1 == len(format) {

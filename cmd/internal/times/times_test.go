@@ -50,6 +50,7 @@ func TestTextsAreReadAsTheyAreMeant(t *testing.T) {
 		{"%d/%m/%Y %I:%M %p", "1/2/2025 3:04 pm", "2025-02-01T15:04:00Z", Terms{}},
 		{"%d/%b/%Y %I:%M%p", "1/mar/2025 12:04am", "2025-03-01T00:04:00Z", Terms{}},
 		{"%Y%m%d%H%M", "202301120010", "2023-01-12T00:10:00Z", Terms{}},
+		{"on %d.%m.%Y, %H Uhr, %M:%S.000Z", "on 1.2.2025, 12 Uhr, 05:06.000Z", "2025-02-01T12:05:06Z", Terms{}},
 		{"%Y_%m_%d %H_%M", "2025_02_01 12_05", "2025-02-01T12:05:00Z", Terms{}},
 		{"%m_%d_%Y", "02_23_2025", "2025-02-23T00:00:00Z", Terms{}},
 		{"2006.01.02 15:04", "2025.06.01 12:00", "2025-06-01T10:00:00Z", berlin},
@@ -73,7 +74,8 @@ func TestWhatIsNoTimeIsRefused(t *testing.T) {
 			t.Errorf("%q is %s", text, at.Time())
 		}
 	}
-	for _, name := range []string{"", "x", "%Q", "15:04", "%H:%M", "years since 2025-01-01"} {
+	for _, name := range []string{"", "x", "%Q", "15:04", "%H:%M", "years since 2025-01-01",
+		"%Y-%m-%dT%H:%M:%S-05:00", "%d.%m.%Y, %H Uhr 15", "%d Jan %Y"} {
 		if f, err := Named(name); err == nil {
 			t.Errorf("the format %q is %+v", name, f)
 		}
