@@ -23,8 +23,8 @@ import (
 func (p *Pipeline) Leave(ctx context.Context, m schema.Member, reason string) (closed int, err error) {
 	for more := p.watches(m); more && err == nil; {
 		err = commit.Retry(ctx, func() error {
-			n, err := p.closeLeft(ctx, m, reason)
-			closed, more = closed+n, n > 0
+			n, rest, err := p.closeLeft(ctx, m, reason)
+			closed, more = closed+n, rest
 			return err
 		})
 	}
@@ -37,18 +37,19 @@ func (p *Pipeline) Leave(ctx context.Context, m schema.Member, reason string) (c
 	return closed, err
 }
 
-// closeLeft closes as much as fits a state.
-func (p *Pipeline) closeLeft(ctx context.Context, m schema.Member, reason string) (closed int, err error) {
+// closeLeft closes as much as fits a state, and reports whether more may be open: also where it closed nothing, but
+// posted what an attempt had closed whose answer was lost.
+func (p *Pipeline) closeLeft(ctx context.Context, m schema.Member, reason string) (closed int, more bool, err error) {
 	t, now, err := trackNow(ctx, p.tracking(), m)
 	if now == 0 || err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	d := folding.NewDevice(m, t, p.modelOf(m), p.OnFold)
 	for processor, w := range d.Model.Watchers {
 		was := d.Row.State(processor.Name)
 		state, n, err := w.Leave(m, was, now, reason)
 		if err != nil {
-			return 0, err
+			return 0, false, err
 		}
 		if closed += n; !bytes.Equal(state, was) {
 			d.Row.States[processor.Name] = state
@@ -62,16 +63,16 @@ func (p *Pipeline) closeLeft(ctx context.Context, m schema.Member, reason string
 	schema.SetFormat(&op.Entity, max(p.Format, d.Row.Format))
 	written, err := p.tracking().Do(ctx, op)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	posted, _, err := p.outbox().Post(ctx, []*folding.Device{d})
 	if err != nil || d.Err != nil || len(posted) == 0 {
-		return closed, errors.Join(err, d.Err)
+		return closed, closed > 0, errors.Join(err, d.Err)
 	}
 	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
 	tracking.SetStates(&e, schema.TrackStates, d.Row.States)
 	_, err = p.tracking().Do(ctx, tables.Merge(e, written.ETags[0]))
-	return closed, err
+	return closed, true, err
 }
 
 // closeWindows writes what jobs would have written when windows end, such as a report's bucket. What has a state that

@@ -3,14 +3,20 @@ package jobs_test
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
+	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/rules"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
+	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -103,6 +109,43 @@ func TestNoIncidentOfADeviceThatLeftStaysOpen(t *testing.T) {
 	if left == 0 || late < left {
 		t.Errorf("%d incidents were closed, %d for this reason: nothing is shown", left, late)
 	}
+}
+
+// TestAllIncidentsOfADeviceThatLeftCloseWhereAnAnswerIsLost: it has more than one closing commits.
+func TestAllIncidentsOfADeviceThatLeftCloseWhereAnAnswerIsLost(t *testing.T) {
+	effort.Alone(t)
+	t.Parallel()
+	w := newWatchedWorld(t)
+	const many = 35
+	c := &rules.Config{}
+	for n := range many {
+		c.Rules = append(c.Rules, rules.Rule{Name: schema.Rule(fmt.Sprint("rule-", n)),
+			When: &rules.Threshold{Sensor: "oil", Limit: rules.Limit{Above: &rules.Bound{Number: 1}}}})
+	}
+	device := w.Devices[2]
+	everyFault(t, func() trial {
+		f := newWatched(t, w)
+		pipeline := func(through policy.Transporter) *jobs.Pipeline {
+			p := f.pipeline(through)
+			p.Processors[len(p.Processors)-1] = jobstest.With(t, rules.Processor, c)
+			return p
+		}
+		f.arrive(1)
+		f.clock.set(round(1).Add(10 * time.Second))
+		must.Succeed(t, f.Drain(t.Context(), pipeline(nil)))
+		return trial{pipeline, func(ctx context.Context, p *jobs.Pipeline) error {
+			_, err := p.Leave(ctx, w.Member(device, f.Readings), "it left")
+			return err
+		}, func(about ...any) {
+			last, _ := f.incidentsOf(device)
+			open := slices.DeleteFunc(slices.Collect(maps.Values(last)), func(one schema.Transition) bool {
+				return !one.Opens()
+			})
+			if len(last) != many || len(open) > 0 {
+				t.Errorf("%s: %d of %d incidents stay open", fmt.Sprint(about...), len(open), len(last))
+			}
+		}}
+	}, false, faults.AnswerLost, faults.TimedOutDone)
 }
 
 // TestDeviceThatRegistersAgainIsNew: it was removed, its data kept, and comes back before its next reading. Nobody has
