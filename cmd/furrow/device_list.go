@@ -172,7 +172,7 @@ func (l *deviceListing) passing(rows []tables.Entity, report func(error) bool) (
 	for _, e := range rows {
 		d, err := schema.DeviceOf(e)
 		if err != nil {
-			err = &query.UnreadableError{Table: "devices", PartitionKey: e.PartitionKey, RowKey: e.RowKey, Err: err}
+			err = &schema.UnreadableError{Table: "devices", PartitionKey: e.PartitionKey, RowKey: e.RowKey, Err: err}
 			if !report(err) {
 				return nil, false
 			}

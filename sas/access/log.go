@@ -76,7 +76,8 @@ func (l Log) begin(ctx context.Context, a schema.Act) error {
 func began() time.Time { return time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC) }
 
 // Acts yields the acts from a time to another, the newest first: those about a tenant, or for an empty tenant all.
-// Those about a tenant are read page by page, and all a month at a time, as storage has them by tenant.
+// Those about a tenant are read page by page, and all a month at a time, as storage has them by tenant. A row that
+// cannot be read yields a schema.UnreadableError, and the read goes on; after other errors, stop it.
 func (l Log) Acts(ctx context.Context, tenant schema.Tenant, from, to time.Time) iter.Seq2[schema.Act, error] {
 	return func(yield func(schema.Act, error) bool) {
 		if from.Before(began()) {
@@ -95,7 +96,7 @@ func (l Log) Acts(ctx context.Context, tenant schema.Tenant, from, to time.Time)
 				acts = newestFirst(acts)
 			}
 			for a, err := range acts {
-				if !yield(a, err) || err != nil {
+				if !yield(a, err) {
 					return
 				}
 			}
@@ -103,10 +104,9 @@ func (l Log) Acts(ctx context.Context, tenant schema.Tenant, from, to time.Time)
 	}
 }
 
-// read yields the acts in a range in storage's order. Rows that cannot be read make an error, after the others.
+// read yields the acts in a range in storage's order.
 func (l Log) read(ctx context.Context, within tables.Range) iter.Seq2[schema.Act, error] {
 	return func(yield func(schema.Act, error) bool) {
-		var unreadable error
 		for row, err := range l.Table.Entities(ctx, tables.Query{Range: within}) {
 			if err != nil {
 				yield(schema.Act{}, err)
@@ -114,27 +114,25 @@ func (l Log) read(ctx context.Context, within tables.Range) iter.Seq2[schema.Act
 			}
 			a, err := schema.ActOf(row)
 			if err != nil {
-				unreadable = err
-				continue
+				err = &schema.UnreadableError{
+					Table: l.Table.Name, PartitionKey: row.PartitionKey, RowKey: row.RowKey, Err: err}
 			}
-			if !yield(a, nil) {
+			if !yield(a, err) {
 				return
 			}
-		}
-		if unreadable != nil {
-			yield(schema.Act{}, unreadable)
 		}
 	}
 }
 
-// newestFirst yields acts of several tenants in the order of time. An error comes last.
+// newestFirst yields acts of several tenants in the order of time. Errors come first.
 func newestFirst(all iter.Seq2[schema.Act, error]) iter.Seq2[schema.Act, error] {
 	return func(yield func(schema.Act, error) bool) {
 		var acts []schema.Act
-		var failed error
 		for a, err := range all {
-			if failed = err; err == nil {
+			if err == nil {
 				acts = append(acts, a)
+			} else if !yield(a, err) {
+				return
 			}
 		}
 		slices.SortStableFunc(acts, func(a, b schema.Act) int { return cmp.Compare(b.At, a.At) })
@@ -142,9 +140,6 @@ func newestFirst(all iter.Seq2[schema.Act, error]) iter.Seq2[schema.Act, error] 
 			if !yield(a, nil) {
 				return
 			}
-		}
-		if failed != nil {
-			yield(schema.Act{}, failed)
 		}
 	}
 }

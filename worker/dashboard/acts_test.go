@@ -334,6 +334,30 @@ func TestRolesSayWhoMayAct(t *testing.T) {
 	}
 }
 
+// TestActivityGoesOnBehindAnActThatCannotBeRead, and says so: a newer program wrote it.
+func TestActivityGoesOnBehindAnActThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t, 2, Config{Loopback: true})
+	g.run(t, 2)
+	for _, what := range []string{"device restore", "device revoke"} {
+		must.Succeed(t, g.c.Activity.Do(t.Context(), schema.Act{Who: "root", What: what, Device: "d0000", Tenant: "contoso"},
+			func(context.Context) (string, error) { return what + " is done", nil }))
+	}
+	e := must.Have(schema.Act{ID: "newer", At: tables.TicksOf(time.Now()), Tenant: "contoso"}.Entity())(t)
+	e.Set("Failed", tables.String("{who: knows}"))
+	must.Have(g.c.Activity.Table.Do(t.Context(), tables.Insert(e)))(t)
+	for _, tenant := range []schema.Tenant{"contoso", ""} {
+		who := g.signIn(t, g.add(t, "of-"+tenant.Key(), schema.Operator, tenant))
+		for address, says := range map[string]string{"/v1/activity": `"unreadable":1`,
+			"/activity": "1\u00a0act could not be read", "/devices/d0000/revoke": "device revoke is done"} {
+			code, body, _ := who.ask(http.MethodGet, address, "")
+			if code != http.StatusOK || !strings.Contains(body, says) || !strings.Contains(body, "device revoke is done") {
+				t.Errorf("%s of tenant %q: %d %s", address, tenant, code, body)
+			}
+		}
+	}
+}
+
 // TestActivityOfATenantNamesNoOther: whoever runs commands sees all tenants, and so do the errors and outcomes.
 func TestActivityOfATenantNamesNoOther(t *testing.T) {
 	t.Parallel()

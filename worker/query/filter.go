@@ -230,7 +230,8 @@ func (p *memberPages) read(ctx context.Context, from schema.DeviceID) error {
 		for _, e := range page.Rows {
 			m, err := schema.MemberOf(e)
 			if err != nil {
-				err = &UnreadableError{p.devices.fleet().Name, e.PartitionKey, e.RowKey, "", err}
+				err = &schema.UnreadableError{
+					Table: p.devices.fleet().Name, PartitionKey: e.PartitionKey, RowKey: e.RowKey, Err: err}
 			}
 			p.page, p.to = append(p.page, memberRow{m, err}), m.Device
 		}

@@ -82,7 +82,7 @@ func parsed[R any](
 		each(partitions(ctx, t, in), yield, func(pk string) bool {
 			r, err := parse(pk)
 			if err != nil {
-				err = &UnreadableError{Table: t.Name, PartitionKey: pk, Err: err}
+				err = &schema.UnreadableError{Table: t.Name, PartitionKey: pk, Err: err}
 			}
 			return yield(r, err)
 		})

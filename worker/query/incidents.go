@@ -182,7 +182,8 @@ func grouped(t *tables.Table, rows iter.Seq2[tables.Entity, error]) iter.Seq2[In
 			}
 			id, _, err := schema.IncidentRowKind(e.RowKey)
 			if err != nil {
-				if !yield(Incident{}, &UnreadableError{t.Name, e.PartitionKey, e.RowKey, "", err}) {
+				if !yield(Incident{}, &schema.UnreadableError{
+					Table: t.Name, PartitionKey: e.PartitionKey, RowKey: e.RowKey, Err: err}) {
 					return
 				}
 				continue
@@ -212,7 +213,8 @@ func incidentOf(t *tables.Table, rows []tables.Entity) (i Incident, found bool, 
 			i.Deliveries, err = added(i.Deliveries, e, schema.DeliveryRecordOf)
 		}
 		if err != nil {
-			return i, true, &UnreadableError{t.Name, e.PartitionKey, e.RowKey, "", err}
+			return i, true, &schema.UnreadableError{
+				Table: t.Name, PartitionKey: e.PartitionKey, RowKey: e.RowKey, Err: err}
 		}
 	}
 	if len(i.Transitions) == 0 {

@@ -49,7 +49,8 @@ func get[R any](
 		return r, false, err
 	}
 	if r, err = of(e); err != nil {
-		return r, false, &UnreadableError{t.Name, pk, rk, "", err}
+		return r, false, &schema.UnreadableError{
+			Table: t.Name, PartitionKey: pk, RowKey: rk, Err: err}
 	}
 	return r, true, nil
 }

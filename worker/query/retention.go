@@ -63,7 +63,8 @@ func (f Progress) Retention(
 			for _, e := range page.Rows {
 				t, err := schema.TrackOf(e)
 				if err != nil {
-					skipped.Add(&UnreadableError{Table: table.Name, PartitionKey: e.PartitionKey, RowKey: e.RowKey, Err: err})
+					skipped.Add(&schema.UnreadableError{
+						Table: table.Name, PartitionKey: e.PartitionKey, RowKey: e.RowKey, Err: err})
 					continue
 				}
 				s.add(t, tables.TicksOf(page.Time))

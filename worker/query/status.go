@@ -38,7 +38,8 @@ const RecentRuns = 10
 func (f Progress) runs(skipped *Skipped) worker.Runs {
 	runs := worker.Runs{Table: f.Tables.Table(f.Names.Runs())}
 	runs.Unreadable = func(e tables.Entity, err error) {
-		skipped.Add(&UnreadableError{runs.Table.Name, e.PartitionKey, e.RowKey, "", err})
+		skipped.Add(&schema.UnreadableError{
+			Table: runs.Table.Name, PartitionKey: e.PartitionKey, RowKey: e.RowKey, Err: err})
 	}
 	return runs
 }

@@ -41,7 +41,8 @@ func (f Progress) TenantStatuses(ctx context.Context, p schema.Pipeline, skipped
 		for _, e := range page.Rows {
 			track, err := schema.TrackOf(e)
 			if err != nil {
-				skipped.Add(&UnreadableError{Table: t.Name, PartitionKey: e.PartitionKey, RowKey: e.RowKey, Err: err})
+				skipped.Add(&schema.UnreadableError{
+					Table: t.Name, PartitionKey: e.PartitionKey, RowKey: e.RowKey, Err: err})
 				continue
 			}
 			of := track.Place.Key.Tenant()

@@ -4,33 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 
 	"furrow/tables"
 	"furrow/tables/schema"
 )
 
-// An UnreadableError means that one row, or one property of it, cannot be read: a newer
-// version of the program wrote it, or it is damaged. The read continues after it.
-type UnreadableError struct {
-	Table, PartitionKey, RowKey string
-	Property                    string // empty: the whole row
-	Err                         error
-}
-
-func (e *UnreadableError) Error() string {
-	row := fmt.Sprintf("table %s: row %s of %s", e.Table, tables.Quote(e.RowKey), tables.Quote(e.PartitionKey))
-	if e.Property != "" {
-		row += ", property " + e.Property
-	}
-	return row + " cannot be read: " + e.Err.Error()
-}
-
-func (e *UnreadableError) Unwrap() error { return e.Err }
-
 func isUnreadable(err error) bool {
-	_, is := errors.AsType[*UnreadableError](err)
+	_, is := errors.AsType[*schema.UnreadableError](err)
 	return is
 }
 
@@ -45,7 +26,7 @@ type Skipped struct {
 
 const mostNamed = 10
 
-// Add counts err if it is an UnreadableError, and reports whether it did. A nil Skipped counts none.
+// Add counts err if it is a schema.UnreadableError, and reports whether it did. A nil Skipped counts none.
 func (s *Skipped) Add(err error) bool {
 	if s == nil || !isUnreadable(err) {
 		return false
@@ -81,7 +62,7 @@ func Collect[R any](records iter.Seq2[R, error], skipped *Skipped) (all []R, err
 // A report says that a property of a row is unreadable, or the whole row for an empty name.
 type report func(property string, err error)
 
-// decoded yields the wanted records of the rows of a table, and an UnreadableError for
+// decoded yields the wanted records of the rows of a table, and a schema.UnreadableError for
 // everything that decode reports.
 func decoded[R any](
 	t *tables.Table, rows iter.Seq2[tables.Entity, error], decode func(tables.Entity, report) (r R, wanted bool),
@@ -93,7 +74,8 @@ func decoded[R any](
 			r, wanted := none, false
 			if err == nil {
 				r, wanted = decode(e, func(property string, err error) {
-					failed = append(failed, &UnreadableError{t.Name, e.PartitionKey, e.RowKey, property, err})
+					failed = append(failed, &schema.UnreadableError{
+						Table: t.Name, PartitionKey: e.PartitionKey, RowKey: e.RowKey, Property: property, Err: err})
 				})
 			} else {
 				failed = append(failed, err)

@@ -9,6 +9,7 @@ import (
 	"furrow/tables/schema"
 	"furrow/worker/admin"
 	"furrow/worker/answers"
+	"furrow/worker/query"
 )
 
 // An Activity is the answer of /v1/activity.
@@ -17,6 +18,9 @@ type Activity struct {
 	To   time.Time     `json:"to"`
 	Acts []answers.Act `json:"acts"`           // the newest first
 	More bool          `json:"more,omitempty"` // there are older acts in this time
+
+	// acts that this program cannot read, such as those of a newer program; absent for none
+	Unreadable int64 `json:"unreadable,omitempty"`
 }
 
 const (
@@ -34,7 +38,8 @@ func ReadActs(ctx context.Context, log access.Log, p Times) (a Activity, err err
 	if a.From = tables.TicksOf(a.To.Add(-activitySpan)).Time(); p.From != nil {
 		a.From = *p.From
 	}
-	for act, err := range log.Acts(ctx, PersonOf(ctx).Tenant, a.From, a.To) {
+	var skipped query.Skipped
+	for act, err := range query.Readable(log.Acts(ctx, PersonOf(ctx).Tenant, a.From, a.To), &skipped) {
 		if err != nil {
 			return a, err
 		}
@@ -44,6 +49,7 @@ func ReadActs(ctx context.Context, log access.Log, p Times) (a Activity, err err
 		act.Outcome = OutcomeFor(PersonOf(ctx), act)
 		a.Acts = append(a.Acts, answers.ActOf(act))
 	}
+	a.Unreadable = skipped.N
 	return a, nil
 }
 

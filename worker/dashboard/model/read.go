@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"furrow/tables/schema"
 	"furrow/worker/query"
 )
 
@@ -82,7 +83,7 @@ func cut[R any](records iter.Seq2[R, error], more *bool) iter.Seq2[R, error] {
 func unreadableOf(skipped ...query.Skipped) (all []Unreadable) {
 	for _, s := range skipped {
 		for _, err := range s.First {
-			e, _ := errors.AsType[*query.UnreadableError](err)
+			e, _ := errors.AsType[*schema.UnreadableError](err)
 			reason := e.Err.Error()
 			if e.Property != "" {
 				reason = e.Property + ": " + reason

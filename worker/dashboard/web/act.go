@@ -191,7 +191,7 @@ func (s *acting) recent(ctx context.Context, one prepared) (acts []schema.Act) {
 	for a, err := range s.c.Activity.Acts(ctx, one.about.Tenant, now.Add(-recentSpan), now.Add(time.Minute)) {
 		if err != nil {
 			s.c.Log.Warn("activity cannot be read", "error", err)
-			return acts
+			continue
 		}
 		if slices.Contains(one.names, a.What) && a.Device == one.about.Device &&
 			(a.Device != "" || slices.Contains(one.details, a.Detail)) {
