@@ -54,7 +54,7 @@ func (n *Enrollments) undoUnfit(ctx context.Context, was, e schema.Enrollment) (
 	if err == nil {
 		return e, nil
 	}
-	was.ETag = e.ETag
+	was.ETag, was.Admits = e.ETag, e.Admits // a token may have been issued meanwhile
 	if errBack := n.replace(context.WithoutCancel(ctx), &was); errBack != nil {
 		return e, fmt.Errorf("enrollment %s is changed, but must not stay so: %w; the change cannot be undone: %w",
 			e.ID, err, errBack)

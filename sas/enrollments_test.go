@@ -17,6 +17,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -162,6 +163,28 @@ func TestAdmitsNeverDecreases(t *testing.T) {
 		if err != nil || e.Admits != step.admits {
 			t.Errorf("after %+v it admits %v, %v", step, e.Admits, err)
 		}
+	}
+}
+
+// TestAdmitsStaysWhereALongerLifeIsUndone: an endpoint may have issued a token with it in between.
+func TestAdmitsStaysWhereALongerLifeIsUndone(t *testing.T) {
+	n, account := newEnrollments(t)
+	must.Have(n.Add(t.Context(), plant("boots"), nil, nil))(t)
+	var meanwhile sync.Once
+	client := must.Have(tables.Connect(tables.Config{Account: account,
+		Transport: faults.Func(func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodPut {
+				meanwhile.Do(func() { must.Have(n.Add(t.Context(), plant("valves"), nil, nil))(t) })
+			}
+			return http.DefaultClient.Do(r)
+		})}))(t)
+	other := &Enrollments{Table: client.Table("enrollments"), SealingKey: n.SealingKey}
+	_, err := other.Change(t.Context(), "boots", func(e *schema.Enrollment) error {
+		e.Life = 30 * LongLife
+		return nil
+	})
+	if e := must.Have(n.Get(t.Context(), "boots"))(t); err == nil || e.Life != time.Hour || e.Admits < 30*LongLife {
+		t.Errorf("the life is %v, and rows of %v are admitted, after %v", e.Life, e.Admits, err)
 	}
 }
 
