@@ -347,6 +347,30 @@ func TestCommandsOfTheFormerTenantStayUnknownToTheNext(t *testing.T) {
 	}
 }
 
+// TestWhoConfiguredADeviceStaysUnknownToItsNextTenant: it sees the configuration, which the device still has.
+func TestWhoConfiguredADeviceStaysUnknownToItsNextTenant(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t, 2, Config{Loopback: true})
+	g.withCommands(t, "d0000")
+	g.run(t, 2)
+	to := commands.Of(g.Client, g.Names)
+	must.Succeed(t, to.Table.Create(t.Context()))
+	must.Succeed(t, to.Insert(t.Context(), schema.Command{Device: "d0000", Desired: true, Body: `{"limit":180}`,
+		ID:  schema.NewCommandID(tables.TicksOf(time.Now().Add(-time.Hour)), "x"),
+		Who: "ann@contoso.example", Expires: tables.MaxTicks}))
+	must.Have(sas.NewRegistry(g.Client, g.Names).Move(t.Context(), sas.Move{Device: "d0000", To: "fabrikam"}))(t)
+	next := g.signIn(t, g.add(t, "bob", schema.Operator, "fabrikam"))
+	for _, page := range []string{"/devices/d0000", "/devices/d0000/desired", "/v1/devices/d0000/desired",
+		"/v1/devices/d0000/commands"} {
+		w := next.get(page)
+		if body := w.Body.String(); w.Code != http.StatusOK || !strings.Contains(body, "limit") ||
+			strings.Contains(body, "contoso") {
+			t.Errorf("%s: %d, with the configuration %t, with who set it %t", page, w.Code,
+				strings.Contains(body, "limit"), strings.Contains(body, "contoso"))
+		}
+	}
+}
+
 // TestTenantActsOnNoDeviceThatHasJustMoved: the page of an act was opened before.
 func TestTenantActsOnNoDeviceThatHasJustMoved(t *testing.T) {
 	t.Parallel()

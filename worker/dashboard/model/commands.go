@@ -11,7 +11,7 @@ import (
 )
 
 // Commands returns the commands of a device that were sent within the last week, since its tenant has it, and its
-// desired configuration.
+// desired configuration, which holds across a move.
 func (ds *Devices) Commands(ctx context.Context, id string) (commands.All, error) {
 	o, err := ds.owners.owner(ctx, id)
 	if err != nil {
@@ -32,8 +32,12 @@ func (ds *Devices) CommandsNow(ctx context.Context, id string) (commands.All, er
 }
 
 func (ds *Devices) commands(ctx context.Context, m schema.Member) (commands.All, error) {
-	a := ds.accounts.accountOf(m.Device)
-	return commands.Of(a.Tables, a.Names).Read(ctx, m.Device, max(commands.Recent(time.Now()), heldSince(m)))
+	a, since := ds.accounts.accountOf(m.Device), heldSince(m)
+	all, err := commands.Of(a.Tables, a.Names).Read(ctx, m.Device, max(commands.Recent(time.Now()), since))
+	if all.Desired != nil && all.Desired.ID.Sent() < since {
+		all.Desired.Who = "" // somebody of the former tenant
+	}
+	return all, err
 }
 
 // heldSince is since when the tenant of a member has its device: others have sent the earlier commands. Zero: always.

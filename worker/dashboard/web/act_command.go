@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,14 +63,15 @@ func (s *acting) setDesired(r *http.Request, _ api.None) (prepared, error) {
 	one, device, err := s.telling(r, "Configure", admin.DesiredAct)
 	one.page.Button = "Set the configuration"
 	one.plan = func(ctx context.Context, page *ActPage) error {
-		all, err := s.actsOn(device.ID).Commands(ctx, device.ID, false)
+		all, err := s.c.Model.Devices.CommandsNow(ctx, string(device.ID))
 		if err != nil {
 			return err
 		}
 		page.Will = []string{"The device reads it when it next asks, and after each start."}
 		if all.Desired != nil {
 			page.Was = all.Desired.Body
-			page.Will = append(page.Will, "It replaces the configuration that "+all.Desired.Who+" has set.")
+			page.Will = append(page.Will, "It replaces the configuration that "+
+				cmp.Or(all.Desired.Who, "the former tenant")+" has set.")
 		}
 		return s.planTelling(ctx, page, device)
 	}
