@@ -15,7 +15,7 @@ type Act struct {
 	ID      string       // random; ends the row key
 	At      tables.Ticks `row:"At"`
 	Who     string       `row:"Who,omitzero"`  // a name from the table access, or the user who ran a command
-	From    string       `row:"From,omitzero"` // dashboard or command
+	From    string       `row:"From,omitzero"` // dashboard, API or command
 	What    string       `row:"What,omitzero"` // such as "device revoke"
 	Device  DeviceID     `row:"Device,omitzero"`
 	Tenant  Tenant       `row:"Tenant,omitzero"`  // that it is about; empty: the fleet

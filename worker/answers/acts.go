@@ -10,7 +10,7 @@ import (
 type Act struct {
 	At     time.Time `json:"at" column:"at"` // when it began
 	Who    string    `json:"who" column:"who"`
-	From   string    `json:"from"`               // dashboard or command
+	From   string    `json:"from"`               // dashboard, API or command
 	What   string    `json:"what" column:"what"` // the command that does the same, such as device revoke
 	Device string    `json:"device,omitempty" column:"device"`
 	Tenant string    `json:"tenant,omitempty" column:"tenant"` // that it is about; without it the fleet

@@ -211,7 +211,8 @@ func TestOperatorsAcknowledgeAndNoteByTheAPI(t *testing.T) {
 		t.Errorf("noted: %+v", i.Notes)
 	}
 	acts := a.logged(t)
-	if len(acts) != 2 || acts[1].What != "incident ack" || acts[1].Who != "olga" || acts[1].Tenant != "contoso" ||
+	if len(acts) != 2 || acts[1].What != "incident ack" || acts[1].Who != "olga" || acts[1].From != "API" ||
+		acts[0].From != "API" || acts[1].Tenant != "contoso" ||
 		acts[1].Device != "d0000" || !strings.Contains(acts[1].Detail, a.hot.ID.String()) {
 		t.Errorf("the log has %+v", acts)
 	}

@@ -68,7 +68,7 @@ func (a *API) told(
 		if err != nil {
 			return err
 		}
-		return handle(w, r, d, admin.Actor{Name: PersonOf(r.Context()).Name, From: "API"})
+		return handle(w, r, d, actor(PersonOf(r.Context())))
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"furrow/sas/access"
 	"furrow/tables/schema"
-	"furrow/worker/admin"
 	"furrow/worker/answers"
 	"furrow/worker/dashboard/model"
 )
@@ -51,8 +50,7 @@ func (a *API) note(what string) func(http.ResponseWriter, *http.Request, None) e
 		if err != nil {
 			return err
 		}
-		by := admin.Actor{Name: person.Name, From: "dashboard"}
-		_, err = a.actsOn(i.ID.Device).NoteIncident(r.Context(), by, i, what, text)
+		_, err = a.actsOn(i.ID.Device).NoteIncident(r.Context(), actor(person), i, what, text)
 		a.model.Incidents.Forget(i)
 		if err != nil && !errors.Is(err, access.ErrNoOutcome) {
 			return err

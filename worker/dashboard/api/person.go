@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"furrow/tables/schema"
+	"furrow/worker/admin"
 	"furrow/worker/dashboard/model"
 )
 
@@ -34,6 +35,9 @@ func PersonOf(ctx context.Context) Person {
 	p, _ := ctx.Value(personKey{}).(Person)
 	return p
 }
+
+// actor returns who acts in the activity log.
+func actor(p Person) admin.Actor { return admin.Actor{Name: p.Name, From: "API"} }
 
 // MaySeeTerms returns a problem unless the person may see what tenants cost, and what is kept of theirs: of a tenant's
 // people, its admins may.
