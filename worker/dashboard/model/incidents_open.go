@@ -59,11 +59,11 @@ func (p *poller) incidents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	g, within := errgroup.WithContext(ctx)
+	var g errgroup.Group // what cannot be read of one tenant stops no other
 	g.SetLimit(polledParts)
 	for _, t := range due {
 		g.Go(func() error {
-			x, err := fleet.Incidents().OpenIndex(within, t.Tenant, maxOpen)
+			x, err := fleet.Incidents().OpenIndex(ctx, t.Tenant, maxOpen)
 			if err == nil {
 				open.replace(t, x, mutes)
 			}
@@ -72,10 +72,7 @@ func (p *poller) incidents(ctx context.Context) error {
 	}
 	err = g.Wait()
 	p.accounts.index.incidents(open.severities())
-	if err != nil {
-		return err
-	}
-	return p.checkIncidents(ctx)
+	return errors.Join(err, p.checkIncidents(ctx))
 }
 
 // incidentInterval is how long a tenant's index is used. Without rules, incidents do not change.

@@ -2,10 +2,12 @@ package model
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"furrow/jobs/rules"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -63,6 +65,27 @@ func TestFirstPollFindsTheOpenIncidentsOfAllTenants(t *testing.T) {
 	}
 	if due := s.Incidents.open.due(s.Accounts.index.tenantsIn(0), 0); len(due) != openTenants {
 		t.Errorf("the next poll reads %d tenants, want %d", len(due), openTenants)
+	}
+}
+
+// TestIncidentsOfATenantThatCannotBeReadHideNoOthers: each poll would begin with them again.
+func TestIncidentsOfATenantThatCannotBeReadHideNoOthers(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	const tenants = 2 * polledParts
+	for i := range tenants {
+		id := schema.DeviceID(fmt.Sprint("pump-", i))
+		f.Add(t, schema.Device{ID: id, Tenant: schema.Tenant(fmt.Sprint("tenant-", i))})
+		f.Opens(t, "hot", id, time.Now().Add(-time.Hour), "critical")
+	}
+	f.Refuses = func(r *http.Request) bool {
+		return strings.Contains(r.URL.Path, f.Names.Output(rules.Table)) && strings.Contains(r.URL.RawQuery, "tenant-0")
+	}
+	s := over(t, f)
+	poller := s.Accounts.all[0].poller
+	must.Succeed(t, poller.allRecords(t.Context()))
+	err := poller.incidents(t.Context())
+	if n := s.Incidents.countOpen(Filter{}).Critical; n != tenants-1 || err == nil {
+		t.Errorf("%d open incidents of %d are found, with the error %v", n, tenants-1, err)
 	}
 }
 

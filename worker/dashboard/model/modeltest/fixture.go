@@ -4,6 +4,7 @@ package modeltest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -37,6 +38,9 @@ type Fixture struct {
 	Pipeline *jobs.Pipeline // live: latest, rollups of minutes, hours and days, and reports of the latter two
 	Devices  []schema.Device
 	Held     int64 // held devices of each month in the figures of the next runs
+
+	// Refuses says which requests of readers fail; nil: none. It is set before there are any.
+	Refuses func(*http.Request) bool
 
 	requests atomic.Int64
 	failing  atomic.Bool
@@ -113,6 +117,9 @@ type counter struct {
 
 func (c counter) Do(r *http.Request) (*http.Response, error) {
 	c.f.requests.Add(1)
+	if c.f.Refuses != nil && c.f.Refuses(r) {
+		return nil, errors.New("the request is refused")
+	}
 	return c.next.Do(r)
 }
 
