@@ -61,11 +61,12 @@ func (c *Config) Estimate(ctx context.Context) (e Estimate, err error) {
 	}
 	// Of a device.
 	busy = load{(busy.days + asked - 1) / asked, (busy.hours + asked - 1) / asked}
-	all := cost{device: 1} // raw rows
+	looked := min(e.Days, busy.days+2*stride) // it leaps over what is longer empty
+	all := cost{device: 1}                    // raw rows
 	for _, p := range c.Pipelines {
 		all.device++ // tracking row
 		for _, o := range p.Outputs {
-			all.add(o.cost(c.Values, e.Days, busy))
+			all.add(o.cost(c.Values, looked, busy))
 		}
 	}
 	e.Requests = 1 + 2*(e.Devices/pageRows+1) + asked + e.Devices*all.device + e.Readings*(1+all.pages)/pageRows
@@ -98,7 +99,14 @@ func (l load) buckets(w schema.Window) int64 {
 // on sealed ones since the month in which it was registered, which have left the ledger.
 func (c *Config) busy(t *track, m schema.Member) (all load) {
 	const whole = int64(tables.Day / tables.Hour)
-	for day := schema.DayOf(c.From); day.Start() < c.To; day++ {
+	first, last := c.To, c.From
+	for _, n := range t.counted {
+		first, last = min(first, n.from), max(last, n.to)
+	}
+	for _, d := range t.days {
+		first, last = min(first, d.from), max(last, d.to)
+	}
+	for day := schema.DayOf(max(c.From, first)); day.Start() < min(c.To, last); day++ {
 		of := load{days: 1}
 		for _, n := range t.counted {
 			if schema.DayOf(n.from) == day {

@@ -5,14 +5,17 @@ import (
 	"maps"
 	"math"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
+	"furrow/worker/verify"
 )
 
 // TestEstimateAgreesWithCountedRequests within a tenth, with and without values, of a day with readings or a week that
@@ -47,5 +50,37 @@ func TestEstimateAgreesWithCountedRequests(t *testing.T) {
 					counted, strings.Join(each, ", "))
 			}
 		}
+	}
+}
+
+// TestAQuestionSinceEverCostsWhatIsStored, and not the days of its span: nor does its estimate.
+func TestAQuestionSinceEverCostsWhatIsStored(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, fold.Sensors{}, plain)
+	ask := func(from, to tables.Ticks) (requests, estimated int64, found []verify.Device) {
+		c := f.config
+		c.Values, c.From, c.To = true, from, to
+		estimated = must.Have(c.Estimate(t.Context()))(t).Requests
+		through := f.laterBy()
+		c.Client = f.World.Connect(t, faults.Func(func(r *http.Request) (*http.Response, error) {
+			requests++
+			return through(r)
+		}))
+		for d, err := range c.Run(t.Context()) {
+			must.Succeed(t, err)
+			d.Looks = 0
+			found = append(found, d)
+		}
+		return requests, estimated, found
+	}
+	day := f.first.Floor(tables.Day)
+	month, _, want := ask(day-30*tables.Day, day+tables.Day)
+	ever, estimated, got := ask(tables.TicksOf(time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC)),
+		tables.TicksOf(time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)))
+	if ever > month*6/5 || estimated > 3*ever {
+		t.Errorf("it takes %d requests, %d are estimated, and %d are for a month", ever, estimated, month)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("it finds\n%+v\nand a month has\n%+v", got, want)
 	}
 }

@@ -51,14 +51,18 @@ func longest(windows []schema.Window, values bool) []schema.Window {
 	return []schema.Window{slices.Max(windows)}
 }
 
-// home verifies day after day.
+// home verifies window after window, day after day.
 func (o Rollup) home(ctx context.Context, h *home, p Pipeline) error {
 	if err := h.strangersOfDays(ctx, p, rollupsTable, o.Windows); err != nil {
 		return err
 	}
-	for day := schema.DayOf(h.From); day.Start() < h.To; day++ {
-		for _, w := range longest(o.Reported, h.Values) {
-			found, err := o.reportsOf(ctx, h, p, w, day)
+	for _, w := range longest(o.Reported, h.Values) {
+		of := schema.RollupPartition{Tenant: h.at.Tenant, Window: w, Month: h.at.Month}
+		for key, err := range partitionsOf(ctx, h.Client.Table(h.Names.Output(schema.BucketsTable)), of, h.From, h.To) {
+			if err != nil {
+				return err
+			}
+			found, err := o.reportsOf(ctx, h, p, w, key.Day)
 			if err != nil {
 				return err
 			}

@@ -38,9 +38,13 @@ type series struct {
 // rowsOf yields the stored buckets of a device in a table with the keys of rollups, day after day.
 func (k *look) rowsOf(ctx context.Context, name string, w schema.Window) iter.Seq2[tables.Entity, error] {
 	table := k.Client.Table(k.Names.Output(name))
+	of := schema.RollupPartition{Tenant: k.member.Tenant, Window: w, Month: k.member.Month}
 	return func(yield func(tables.Entity, error) bool) {
-		for day := schema.DayOf(k.from); day.Start() < k.to; day++ {
-			partition := schema.RollupPartition{Tenant: k.member.Tenant, Window: w, Day: day, Month: k.member.Month}
+		for partition, err := range partitionsOf(ctx, table, of, k.from, k.to) {
+			if err != nil {
+				yield(tables.Entity{}, err)
+				return
+			}
 			q := tables.Query{Range: tables.Range{Partitions: tables.Is(partition.String()),
 				Rows: schema.Buckets(k.member.Device, k.member.Device)}}
 			for e, err := range schema.Joined(table.Entities(ctx, q), schema.RollupOutput) {

@@ -72,16 +72,51 @@ func (h *home) strangers(ctx context.Context, p Pipeline, output, table, partiti
 
 // strangersOfDays compares the devices that a table of buckets has on each day: with the values, in each window.
 func (h *home) strangersOfDays(ctx context.Context, p Pipeline, table string, windows []schema.Window) error {
-	for day := schema.DayOf(h.From); day.Start() < h.To; day++ {
-		for _, w := range longest(windows, h.Values) {
-			key := schema.RollupPartition{Tenant: h.at.Tenant, Window: w, Day: day, Month: h.at.Month}
-			err := h.strangers(ctx, p, table+" "+w.String(), h.Names.Output(table), key.String(), day.Start())
+	for _, w := range longest(windows, h.Values) {
+		of := schema.RollupPartition{Tenant: h.at.Tenant, Window: w, Month: h.at.Month}
+		for key, err := range partitionsOf(ctx, h.Client.Table(h.Names.Output(table)), of, h.From, h.To) {
+			if err == nil {
+				err = h.strangers(ctx, p, table+" "+w.String(), h.Names.Output(table), key.String(), key.Day.Start())
+			}
 			if err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// stride is after how many days a long span is searched for the next one that has something.
+const stride = 31
+
+// partitionsOf yields the partitions of a table with the keys of rollups, day after day. Of a span longer than stride
+// it leaps over days without rows of the tenant, so that a question since 1990 costs what is stored.
+func partitionsOf(ctx context.Context, t *tables.Table, of schema.RollupPartition, from, to tables.Ticks,
+) iter.Seq2[schema.RollupPartition, error] {
+	return func(yield func(schema.RollupPartition, error) bool) {
+		last := schema.DayOf(to - 1)
+		of.Day = schema.DayOf(from)
+		for n := 0; of.Day <= last; of.Day, n = of.Day+1, n+1 {
+			if n%stride == 0 && last-of.Day >= stride {
+				e, found, err := t.First(ctx, tables.Query{Range: tables.Range{Partitions: of.TenantDays(last)},
+					Select: []string{"PartitionKey"}})
+				if err == nil && !found {
+					return
+				}
+				next, notOurs := schema.ParseRollupPartition(e.PartitionKey)
+				if err != nil {
+					yield(of, err)
+					return
+				}
+				if notOurs == nil {
+					of.Day = next.Day
+				}
+			}
+			if !yield(of, nil) {
+				return
+			}
+		}
+	}
 }
 
 // deviceOf returns the device of an output's RowKey: what comes before the first separator.
