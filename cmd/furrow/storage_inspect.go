@@ -102,6 +102,9 @@ func allRows(all []local.Usage) (rows int64) {
 // inspect has the server of a storage directory inspect it or, if there is none, this process.
 func inspect(c *cli.Context) (found local.Inspection, err error) {
 	if dir := c.String("data"); dir != "" {
+		if at := c.String("storage"); c.IsSet("storage") && at != dir && at != os.Getenv("FURROW_STORAGE") {
+			return found, usagef(c, "--data and --storage mean the same, and name two directories")
+		}
 		if err := c.Set("storage", dir); err != nil {
 			return found, err
 		}

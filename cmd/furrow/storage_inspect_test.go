@@ -30,7 +30,8 @@ func TestStorageTellsWhatItHas(t *testing.T) {
 	if has, had := allRows(unserved.Tables), allRows(served.Tables); has != had {
 		t.Errorf("unserved it has %d rows, and had %d", has, had)
 	}
-	f.refused(exitFailed, "is not a storage directory", "storage check --data "+filepath.Join(dir, "db"))
+	refused(t, exitFailed, "is not a storage directory", "storage check --data "+filepath.Join(dir, "db"))
+	refused(t, exitUsage, "--data and --storage mean the same", "storage check --data "+dir+" --storage "+t.TempDir())
 	damage(t, dir)
 	code, out, errs := f.run("storage check")
 	if code != exitFailed || !strings.Contains(out, "the database cannot be read further") ||
