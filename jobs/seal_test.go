@@ -1,7 +1,11 @@
 package jobs_test
 
 import (
+	"bytes"
+	"fmt"
+	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,4 +59,51 @@ func TestAuditSealsTheDaysOfItsDevicesTogether(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFailureToSealIsCounted: storage refuses what seals the days of one device. That fails alone, and its row says so.
+func TestFailureToSealIsCounted(t *testing.T) {
+	t.Parallel()
+	w := jobstest.NewWorldSince(t, 30*24*time.Hour, 3, 120)
+	w.Insert(t, "unsealed", func(int) bool { return true })
+	f := w.NewFleetOf(t, "unsealed")
+	must.Succeed(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
+	bad := w.Member(w.Devices[1], "unsealed")
+	p := f.Pipeline(t, faults.Func(func(r *http.Request) (*http.Response, error) {
+		if !strings.HasSuffix(r.URL.Path, "$batch") {
+			return http.DefaultClient.Do(r)
+		}
+		body := must.Have(io.ReadAll(r.Body))(t)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		before, _, has := strings.Cut(string(body), string(bad.Key()))
+		if !has || !strings.Contains(string(body), schema.TrackCheckpoint) {
+			return http.DefaultClient.Do(r)
+		}
+		return refusing(r, strings.Count(before, " HTTP/1.1")-1), nil
+	}))
+	r, err := p.Do(t.Context(), f.Audit(refold.Late), jobstest.NoPut{}, nil)
+	if err != nil || len(r.Failed) != 1 || r.Failed[bad.Place()] == nil {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for _, d := range w.Devices {
+		row, refused := f.Track(t, d), d == bad.Device
+		if sealed := row.Get(schema.TrackLedgerFrom).Int() != 0; sealed == refused {
+			t.Errorf("days of %s are sealed: %t", d, sealed)
+		}
+		if failed := row.Get(schema.TrackAttempts).Int(); failed == 1 != refused {
+			t.Errorf("%s has failed %d times", d, failed)
+		}
+	}
+}
+
+// refusing answers that storage never accepts one operation of a transaction.
+func refusing(r *http.Request, index int) *http.Response {
+	fault := fmt.Sprintf(`{"odata.error":{"code":"EntityTooLarge","message":{"lang":"en-US",`+
+		`"value":"%d:The entity is larger than the maximum size permitted.\nRequestId:7\nTime:now"}}}`, index)
+	body := "--b1\r\nContent-Type: multipart/mixed; boundary=c1\r\n\r\n" +
+		"--c1\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n" +
+		"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n\r\n" + fault + "\r\n--c1--\r\n--b1--\r\n"
+	return &http.Response{StatusCode: http.StatusAccepted, Request: r, Body: io.NopCloser(strings.NewReader(body)),
+		Header: http.Header{"Content-Type": {"multipart/mixed; boundary=b1"},
+			"Date": {time.Now().UTC().Format(http.TimeFormat)}}}
 }

@@ -84,6 +84,7 @@ func (a *auditor) sealTogether(ctx context.Context) error {
 			}
 		case commit.Failed, commit.Unavailable:
 			s.d.Result, s.d.Row.ETag = work[i].Result, work[i].Row.ETag // the failure is counted on this version
+			work[i].Claimed = false                                     // and that gives the claim back
 		}
 	}
 	return nil
