@@ -57,11 +57,16 @@ func (l *weeks) ghost() {
 	must.Succeed(l.t, answer.Body.Close())
 }
 
+// state has settings state another interval, or none. Where it is long, looks count rows of many days again.
+func (l *weeks) state() {
+	l.stated = []time.Duration{0, time.Hour, 3 * time.Hour, days, 8 * days}[l.random.IntN(5)]
+}
+
 // happen does one thing, perhaps killed.
 func (l *weeks) happen() {
 	device := l.random.IntN(len(l.World.Devices))
 	names := []string{"run", "run", "retain", "retain", "move", "audit", "rewind", "fresh", "settings", "import", "file",
-		"late", "backfill", "clock", "ghost", "find", "find", "idle"}
+		"late", "backfill", "clock", "ghost", "find", "find", "idle", "interval"}
 	what := names[l.random.IntN(len(names))]
 	l.steps = append(l.steps, what)
 	switch what {
@@ -130,6 +135,8 @@ func (l *weeks) happen() {
 		l.future = l.future || l.storage > 0
 	case "ghost":
 		l.ghost()
+	case "interval":
+		l.state()
 	case "find":
 		l.find()
 	case "idle": // nothing but retention has workers

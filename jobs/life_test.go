@@ -41,7 +41,7 @@ type weeks struct {
 	audited map[schema.Pipeline]tables.Ticks
 	planned map[schema.Pipeline]tables.Ticks // slot of the last run
 	cut     tables.Ticks                     // below it, rows were old enough for retention
-	stated  bool                             // how often devices send
+	stated  time.Duration                    // how often devices send, as settings say; 0: they do not
 	looks   *rand.Rand                       // when furrow verify looks, which changes nothing in the life of a seed
 	beside  *beside                          // the one that looks right now; nil: none does
 	steps   []string
@@ -70,7 +70,7 @@ func newWeeks(t *testing.T, seed uint64) *weeks {
 	l.keptFleet = keptFleet{Fleet: w.NewFleetOf(t, readings), t: t, random: rand.New(rand.NewPCG(seed, 0)),
 		all: readings + "all", settings: map[schema.Pipeline]int{}}
 	l.others = l.by(nil)
-	l.stated = l.random.IntN(2) == 0
+	l.state()
 	l.finish = func(ctx context.Context, p *jobs.Pipeline) (err error) { // by what runs plan alone
 		for range 3 {
 			err = l.run(ctx, p, refold.Full)
@@ -81,9 +81,7 @@ func newWeeks(t *testing.T, seed uint64) *weeks {
 		p.Admits = func(schema.EnrollmentID) time.Duration { return l.admits }
 		p.Clock = func() time.Time { return l.now.Add(l.worker) }
 		p.Format, p.Generation = schema.Format, 1
-		if l.stated {
-			p.SendEvery = func(schema.EnrollmentID) time.Duration { return 3 * time.Hour }
-		}
+		p.SendEvery = func(schema.EnrollmentID) time.Duration { return l.stated }
 		n := l.settings[p.Name]
 		p.Settings = fmt.Sprintf("latest:%d,rollup:%d,archive:%d", n, n, n)
 		if n%2 == 1 && p.Name != "archive" {
