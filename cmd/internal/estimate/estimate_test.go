@@ -182,7 +182,8 @@ func TestEstimateAgreesWithCountedAudits(t *testing.T) {
 			step := max(c.cadence, 15*time.Minute)
 			began, all := time.Now().Add(-25*time.Hour).Truncate(time.Hour), map[string]float64{}
 			f.ran(began.Add(-2*oneDay), began.Add(oneDay), max(c.cadence, time.Hour))
-			first := began.Add(-fleet.sends()).Truncate(step) // it finds the past, and a later one counts again
+			// The first one finds the past, and seals it: only after a day audits seal a day a day.
+			first := began.Add(-max(fleet.sends(), oneDay)).Truncate(step)
 			for at, now := began.Add(-10*oneDay), first; !now.After(began.Add(oneDay)); now = now.Add(step) {
 				for ; !at.Add(fleet.sends() - c.every).After(now.Add(-time.Second)); at = at.Add(fleet.sends()) {
 					for n := range c.atOnce {
