@@ -222,6 +222,7 @@ func TestFormsThatProgramsWriteAreKnown(t *testing.T) {
 		{"Date;Time;power\n16/12/2006;17:24:00;4.216\n16/12/2006;17:25:00;?\n", Columns{OneDevice: true},
 			[]string{" 2006-12-16T17:24:00Z power=4.216"}},
 		{"device,time,v\nd,2025-01-01,\"1,234\"\n", Columns{}, []string{`!--decimal ","`}},
+		{"device,time,v\nd,2025-01-01,1.234\nd,2025-01-02,\"1,234\"\n", Columns{}, []string{`!--decimal ","`}},
 		{"device,time,v\nd,1/2/2025,1\n", Columns{}, []string{`!--time-format "dmy"`}},
 		{"device,time,v\nd,2025010100,1\n", Columns{}, []string{`!--time-format "iso"`}},
 		{"device;time;a;b\nd;01.01.2025;1,5;1.234\n", Columns{}, []string{`!column b`}},

@@ -45,7 +45,7 @@ type column struct {
 	odd      string // the first of those with digits
 	first    string
 
-	separated string // the first number that a point and a comma explain differently
+	separated string // the first number that a point and a comma explain differently, of those with a comma if any
 	points    string // the first one that only a point explains
 	commas    string // the first one that only a comma explains
 
@@ -116,7 +116,9 @@ func (c *column) add(cell tabular.Cell, row int) {
 	count(&c.long, n.long)
 	switch {
 	case n.differs(text):
-		c.separated = cmp.Or(c.separated, text)
+		if c.separated == "" || strings.Contains(text, ",") && !strings.Contains(c.separated, ",") {
+			c.separated = text
+		}
 	case n.point && !n.comma:
 		c.points = cmp.Or(c.points, text)
 	case n.comma && !n.point:
