@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -22,7 +23,8 @@ func archiveCopyCommand() *cli.Command {
 		Usage: "Keep a copy of a tenant's tables in a container of their own, for the customer",
 		Description: `A token for that container reads the tables of this tenant and of no other. Repeat the command, or let it run
 with --every: it copies what is new, and deletes what the tables no longer have. Readers of the copy see one version
-after the other. What furrow device remove --data erases leaves the copy with the next run.` + examples(
+after the other. What furrow device remove --data erases leaves the copy with the next run. With --every, a failure
+after the first run is printed, and the next run goes on.` + examples(
 			"archive copy --tenant contoso --token 30d", "archive copy --tenant contoso --every 1h"),
 		Flags: append(fleetFlags(),
 			&cli.StringFlag{Name: "tenant", Usage: "Tables of `TENANT`"},
@@ -87,24 +89,45 @@ func archiveCopy(c *cli.Context) error {
 	}
 	w := newLongWork(c)
 	w.begin("copying the tables of " + string(scope.tenant))
-	for {
+	once := func() error {
 		n, err := has.Mirror(c.Context, scope.tenant, to, func(n archive.Copied) {
 			w.reached(w.speed(n.Objects, "object") + ", " + grouped(n.Written) + " written")
 		})
-		if err != nil && c.Context.Err() != nil && durationOf(c, "every") > 0 {
-			return nil
-		}
-		if err != nil {
-			return w.ended(err, "what is copied stays: run the same command again to continue")
-		}
 		line.Objects, line.Written, line.Deleted = n.Objects, n.Written, n.Deleted
-		if err := printLine(c, line, line.text()); err != nil || durationOf(c, "every") == 0 {
+		return w.ended(err, "what is copied stays: run the same command again to continue")
+	}
+	every := durationOf(c, "every")
+	tell := func(err error) error {
+		if err != nil {
+			_, err = fmt.Fprintf(c.App.ErrWriter, "furrow: %v; the next run is in %s\n", err, schema.FormatDuration(every))
 			return err
 		}
-		if !setup.Pause(c.Context, durationOf(c, "every")) {
+		defer func() { line.URL = "" }()
+		return printLine(c, line, line.text())
+	}
+	if every > 0 {
+		return repeated(c.Context, once, tell, func() bool { return setup.Pause(c.Context, every) })
+	}
+	if err := once(); err != nil {
+		return err
+	}
+	return tell(nil)
+}
+
+// repeated runs a function again after each pause, until ctx ends, and tells its outcome. The error of the first run is
+// returned: what was asked for may be wrong. After a later one, the next run may succeed.
+func repeated(ctx context.Context, once func() error, tell func(error) error, pause func() bool) error {
+	for first := true; ; first = false {
+		err := once()
+		if ctx.Err() != nil {
 			return nil
 		}
-		line.URL = ""
+		if err != nil && first {
+			return err
+		}
+		if err := tell(err); err != nil || !pause() {
+			return err
+		}
 	}
 }
 
