@@ -16,6 +16,7 @@ import (
 // A Bucket is a rollup of one device and window of time.
 type Bucket struct {
 	Tenant  schema.Tenant // of the device then
+	Month   schema.Month  // of the device then; zero where all of a tenant was asked for
 	Device  schema.DeviceID
 	Window  schema.Window
 	Start   tables.Ticks
@@ -41,7 +42,7 @@ func (f Outputs) Rollups(ctx context.Context, q Question) iter.Seq2[Bucket, erro
 		s := Devices(f).selection(q, r.home)
 		all := decoded(r.table, schema.Joined(rows, schema.RollupOutput), outputs(schema.ParseRollupRow, q.decoding().bucket))
 		return selected(all, func(b *Bucket) (keep bool, err error) {
-			b.Tenant = cmp.Or(r.home.Tenant, q.Scope.tenant)
+			b.Tenant, b.Month = cmp.Or(r.home.Tenant, q.Scope.tenant), r.home.Month
 			b.Model, keep, err = s.selects(ctx, b.Device, b.Row)
 			b.Sensors = slices.DeleteFunc(b.Sensors, func(a Aggregate) bool { return !q.wants(a.Sensor) })
 			return keep && len(b.Sensors) > 0, err

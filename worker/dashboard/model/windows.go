@@ -91,9 +91,8 @@ func (fr *FleetRows) Windows(ctx context.Context, q FleetQuery) (Export, error) 
 	out := &Windows{Window: w.ask.Window.String(), Bounds: boundsOf(w.ask.Span, q.Limit),
 		Rows: []answers.SensorWindows{}}
 	next := func(last query.Bucket) string {
-		at, _ := fr.accounts.index.home(string(last.Device))
-		at.Tenant = last.Tenant
-		return cursor.mark(windowPlace{w.ask.Span, at.LatestPartition, last.Start, last.Device})
+		at := schema.LatestPartition{Tenant: last.Tenant, Month: last.Month}
+		return cursor.mark(windowPlace{w.ask.Span, at, last.Start, last.Device})
 	}
 	return paging[query.Bucket, answers.SensorWindows]{records: w.records(ctx), rows: w.ask.Rows, row: w.row(ctx),
 		next: next, full: w.where.over}.export(out), nil
@@ -243,10 +242,8 @@ func (w *windowed) row(ctx context.Context) func(query.Bucket) (answers.SensorWi
 
 // compare orders buckets as each account has them: day by day, within a day by tenant, month and device.
 func (w *windowed) compare(a, b query.Bucket) int {
-	first, _ := w.reader.accounts.index.home(string(a.Device))
-	second, _ := w.reader.accounts.index.home(string(b.Device))
 	return cmp.Or(cmp.Compare(schema.DayOf(a.Start), schema.DayOf(b.Start)), cmp.Compare(a.Tenant, b.Tenant),
-		first.Month.Compare(second.Month), cmp.Compare(a.Device, b.Device), cmp.Compare(a.Start, b.Start))
+		a.Month.Compare(b.Month), cmp.Compare(a.Device, b.Device), cmp.Compare(a.Start, b.Start))
 }
 
 // holds reports whether the condition holds for a bucket and it has any of the sensors. It leaves out the others.
