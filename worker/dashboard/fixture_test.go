@@ -79,7 +79,7 @@ func livePipeline() model.Pipeline {
 			Notify: []string{"ops"}, Watches: func(schema.Member, string) bool { return true }},
 			{Name: "silent", When: "silence for 1h"}},
 		Stored:  time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC),
-		Unit:    func(sensor string) string { return map[string]string{"temperature": "°C"}[sensor] },
+		Unit:    func(sensor string, _ ...string) string { return map[string]string{"temperature": "°C"}[sensor] },
 		Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily},
 		Reports: []schema.Window{schema.Hour, schema.Daily},
 		By:      []schema.By{schema.ByTenant, schema.BySite, schema.ByLabel("floor")},

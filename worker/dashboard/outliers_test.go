@@ -51,7 +51,8 @@ func TestOutliersAreThoseOfTheCommand(t *testing.T) {
 	wantProblem(t, "of a mistyped tenant", f.get("/v1/outliers?tenant=contosoo"), api.NotFound)
 	q := query.OutlierQuestion{Question: query.Question{Scope: query.ScopeOfTenant("contoso"), Models: &query.Models{
 		Of: func(m schema.Member) *query.Model {
-			return &query.Model{Name: livePipeline().Model(m), Sensors: sensorsOf(m.Device), Unit: livePipeline().Unit}
+			return &query.Model{Name: livePipeline().Model(m), Sensors: sensorsOf(m.Device),
+				Unit: func(sensor string) string { return livePipeline().Unit(sensor) }}
 		}}},
 		Windows: livePipeline().Windows, Pipeline: "live", Now: time.Now(),
 		Every: func(schema.Member) time.Duration { return 0 }}

@@ -138,14 +138,20 @@ func (p Pipeline) Meant() func(schema.Member) *fold.Sensors {
 	return func(d schema.Member) *fold.Sensors { return &all[modelOf(p.Models, d)] }
 }
 
-// Unit returns the unit of a sensor in the first model that has one.
-func (p Pipeline) Unit(sensor string) string {
+// Unit returns the unit of a sensor in the models of these names, or in all if none is given; empty where they differ.
+func (p Pipeline) Unit(sensor string, models ...string) (unit string) {
 	for i := range p.Models {
-		if unit := p.Models[i].Unit(sensor); unit != "" {
-			return unit
+		m := &p.Models[i]
+		if len(models) > 0 && !slices.Contains(models, m.Name) {
+			continue
 		}
+		own := m.Unit(sensor)
+		if own != "" && unit != "" && own != unit {
+			return ""
+		}
+		unit = cmp.Or(unit, own)
 	}
-	return ""
+	return unit
 }
 
 // properties returns the properties and patterns by name. Of several with the name of one sensor, the first says what

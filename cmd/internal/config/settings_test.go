@@ -145,6 +145,25 @@ sensors:
 	}
 }
 
+func TestUnitOfManyModelsIsTheOneThatTheyAgreeOn(t *testing.T) {
+	p := mustParse(t, `
+pipelines: [{name: live, processors: [latest]}]
+sensors: {oil: state}
+models:
+  paris: {match: {site: paris}, sensors: {oil: {unit: °C}, power: {unit: kW}}}
+  boston: {match: {site: boston}, sensors: {oil: {unit: °F}, power: {unit: kW}}}
+`).Pipelines[0]
+	for _, c := range []struct {
+		sensor, want string
+		models       []string
+	}{{"oil", "", nil}, {"oil", "°C", []string{"paris"}}, {"oil", "°F", []string{"boston"}}, {"oil", "", []string{""}},
+		{"power", "kW", nil}, {"power", "", []string{""}}, {"rpm", "", nil}} {
+		if unit := p.Unit(c.sensor, c.models...); unit != c.want {
+			t.Errorf("%s of models %q has the unit %q, want %q", c.sensor, c.models, unit, c.want)
+		}
+	}
+}
+
 func TestSequenceChangesNoOutput(t *testing.T) {
 	if a, b := settings(t, measured), settings(t, measured+"sequence: fCnt\n"); !maps.Equal(a, b) {
 		t.Errorf("they are %v and %v", a, b)

@@ -28,10 +28,10 @@ func (ds *Devices) Device(ctx context.Context, id string) (DeviceAnswer, error) 
 	newest := r.heard
 	for _, v := range r.latest {
 		newest = max(newest, v.At)
-		a.Latest = append(a.Latest, ds.newestValue(v, now))
+		a.Latest = append(a.Latest, ds.newestValue(o.member, v, now))
 	}
 	for _, r := range r.rates {
-		a.Rates = append(a.Rates, ds.newestRate(r, now))
+		a.Rates = append(a.Rates, ds.newestRate(o.member, r, now))
 	}
 	every := ds.accounts.accountOf(o.member.Device).every(o.member)
 	a.Heard, a.EverySeconds = timeOfUnix(unix(newest)), every.Seconds()
@@ -64,8 +64,8 @@ func (ds *Devices) Device(ctx context.Context, id string) (DeviceAnswer, error) 
 	return a, nil
 }
 
-func (ds *Devices) newestValue(v latest.Value, now time.Time) Latest {
-	return Latest{v.Sensor, answers.NewestValueOf(v.At, v.SensorValue, ds.accounts.Configured().unit(v.Sensor)),
+func (ds *Devices) newestValue(m schema.Member, v latest.Value, now time.Time) Latest {
+	return Latest{v.Sensor, answers.NewestValueOf(v.At, v.SensorValue, ds.accounts.unitOf(m, v.Sensor)),
 		max(0, now.Sub(v.At.Time())).Seconds()}
 }
 

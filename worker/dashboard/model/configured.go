@@ -23,7 +23,9 @@ type Pipeline struct {
 	Reports []schema.Window                   // those of them that are reported
 	By      []schema.By                       // what is reported together
 	Sensors func(schema.Member) *fold.Sensors // what a device's rows mean; nil: nothing is known
-	Unit    func(sensor string) string        // nil: none is known
+	// Unit returns the unit of a sensor in the models of these names, or in all if none is given; empty where they
+	// differ. nil: none is known.
+	Unit    func(sensor string, models ...string) string
 	Model   func(schema.Member) string        // name of a device's model; nil: there are none
 	Every   func(schema.Member) time.Duration // interval between readings that a device's model states; nil: none
 	Budget  float64                           // US dollars a month of all pipelines; zero: none
@@ -40,29 +42,32 @@ func (p Pipeline) Writes(table string) bool { return slices.Contains(p.Tables, t
 // can be asked.
 type Configured []Pipeline
 
-// units returns a model that knows the units of sensors and remembers them, for the many rows of an answer.
-func (c Configured) units() *query.Model {
-	known := map[string]string{}
-	return &query.Model{Unit: func(sensor string) string {
-		unit, is := known[sensor]
-		if !is {
-			unit = c.unit(sensor)
-			known[sensor] = unit
-		}
-		return unit
-	}}
+// units returns what knows the units of a model's sensors and remembers them, for the many rows of an answer.
+func (c Configured) units() func(model string) *query.Model {
+	known := map[[2]string]string{}
+	return func(model string) *query.Model {
+		return &query.Model{Unit: func(sensor string) string {
+			key := [2]string{model, sensor}
+			unit, is := known[key]
+			if !is {
+				unit = c.unit(sensor, model)
+				known[key] = unit
+			}
+			return unit
+		}}
+	}
 }
 
-// unit returns the unit of a sensor from the first pipeline that has one.
-func (c Configured) unit(sensor string) string {
+// unit returns the unit of a sensor in models, or in all, from the first pipeline that has one.
+func (c Configured) unit(sensor string, models ...string) string {
 	if sensor, is := Rated(sensor); is {
-		return c.unit(sensor) + perHour
+		return c.unit(sensor, models...) + perHour
 	}
 	for _, p := range c {
 		if p.Unit == nil {
 			continue
 		}
-		if u := p.Unit(sensor); u != "" {
+		if u := p.Unit(sensor, models...); u != "" {
 			return u
 		}
 	}

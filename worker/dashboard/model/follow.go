@@ -41,7 +41,7 @@ func (f *Follower) Next(ctx context.Context) (all []answers.Reading, err error) 
 		span.To = span.From + 1
 	}
 	ask := query.Question{Scope: query.ScopeOf(f.member), Span: span, Limit: maxFollowed}
-	sensors, units := f.accounts.sensorsOf(f.member), f.accounts.Configured().units()
+	sensors, model := f.accounts.sensorsOf(f.member), f.accounts.models().Of(f.member)
 	for r, err := range query.Readable(f.accounts.fleetOf(f.member.Device).Rows().Readings(ctx, ask), new(query.Skipped)) {
 		if err != nil {
 			return all, err
@@ -64,7 +64,7 @@ func (f *Follower) Next(ctx context.Context) (all []answers.Reading, err error) 
 		if err != nil {
 			continue // the device's page lists it as a reject
 		}
-		r.Model = units
+		r.Model = model
 		all = append(all, answers.ReadingOf(r, sample.Values))
 	}
 	return all, nil

@@ -27,10 +27,11 @@ func (ls *Lists) Listed(ctx context.Context, q ListQuery) (Export, error) {
 		Bounds
 		Extent
 	}{Bounds: Bounds{Limit: limit}}
+	units := ls.accounts.Configured().units()
 	rows := func(yield func(any, error) bool) {
 		for err == nil {
 			for _, row := range list.Devices {
-				if out.Count++; !yield(Listed{row, list.Sensor, list.Unit}, nil) {
+				if out.Count++; !yield(Listed{row, list.Sensor, units(row.Model).UnitOf(list.Sensor)}, nil) {
 					return
 				}
 			}

@@ -68,7 +68,7 @@ func (fr *FleetRows) newest(ids, sensors []string) iter.Seq2[query.Newest, error
 		units := fr.accounts.Configured().units()
 		for _, id := range ids {
 			newest := fr.newestOf(id, sensors)
-			newest.Model = units
+			newest.Model = units(fr.accounts.index.modelOf(id))
 			if len(newest.Values) > 0 && !yield(newest, nil) {
 				return
 			}

@@ -136,7 +136,7 @@ func (oa *OutlierAnswers) ofTenant(
 		out := tenantOutliers{compared: found.Compared, some: recent.some}
 		for _, o := range found.Outliers {
 			out.all = append(out.all, query.Outlier{Outlier: o, Tenant: tenant, Site: schema.Site(x.siteOf(o.Device)),
-				Window: recent.Window, Unit: configured.unit(o.Sensor)})
+				Window: recent.Window, Unit: configured.unit(o.Sensor, x.modelOf(string(o.Device)))})
 		}
 		return out, nil
 	})

@@ -62,8 +62,8 @@ func (ds *Devices) ratesOf(ctx context.Context, m schema.Member, skipped *query.
 	return all[0].Values, nil
 }
 
-func (ds *Devices) newestRate(r query.Rate, now time.Time) Rate {
-	unit := ds.accounts.Configured().unit(r.Sensor)
+func (ds *Devices) newestRate(m schema.Member, r query.Rate, now time.Time) Rate {
+	unit := ds.accounts.unitOf(m, r.Sensor)
 	return Rate{r.Sensor, answers.NewestRateOf(r, unit), max(0, now.Sub(r.At.Time())).Seconds()}
 }
 

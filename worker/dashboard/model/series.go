@@ -103,7 +103,7 @@ func (cs *Charts) Series(ctx context.Context, q SeriesQuery) (Series, error) {
 			return Series{}, err
 		}
 	}
-	out := Series{Sensor: q.Sensor, Unit: cs.accounts.Configured().unit(q.Sensor), From: q.From.UTC(),
+	out := Series{Sensor: q.Sensor, Unit: cs.accounts.unitOf(o.member, q.Sensor), From: q.From.UTC(),
 		To: q.To.UTC(), Points: []Point{}}
 	if q.Sensor == "" {
 		return out, nil
@@ -290,8 +290,13 @@ func (as *Accounts) sensorsOf(m schema.Member) *fold.Sensors {
 func (as *Accounts) models() *query.Models {
 	units := as.Configured().units()
 	return &query.Models{Of: func(m schema.Member) *query.Model {
-		return &query.Model{Sensors: as.sensorsOf(m), Unit: units.Unit}
+		return &query.Model{Sensors: as.sensorsOf(m), Unit: units(as.accountOf(m.Device).modelOf(m)).Unit}
 	}}
+}
+
+// unitOf returns the unit of a sensor of a device.
+func (as *Accounts) unitOf(m schema.Member, sensor string) string {
+	return as.Configured().unit(sensor, as.accountOf(m.Device).modelOf(m))
 }
 
 // pointsOf returns what of makes of windows. One window more than a series can have was asked for.

@@ -23,7 +23,7 @@ func over(t *testing.T, f *modeltest.Fixture) *Store {
 	client, queues := f.Readers(t, CountTable, CountQueue)
 	return New(Config{Accounts: []Account{{Tables: client, Queues: queues, Names: f.Names,
 		Pipelines: []Pipeline{{Name: "live", Cadence: time.Minute, Tables: []string{"latest"},
-			Unit:    func(sensor string) string { return map[string]string{"temperature": "°C"}[sensor] },
+			Unit:    func(sensor string, _ ...string) string { return map[string]string{"temperature": "°C"}[sensor] },
 			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}}}}}})
 }
 

@@ -95,6 +95,12 @@ func (x *index) siteOf(id string) (site string) {
 	return site
 }
 
+// modelOf returns the name of a device's model.
+func (x *index) modelOf(id string) (model string) {
+	x.look(id, func(d *device) { model = x.models.text(uint32(d.model)) })
+	return model
+}
+
 // neighbours returns a device, and with which others it is compared.
 func (x *roster) neighbours(d *device, by schema.By) outliers.Device {
 	return outliers.Device{ID: d.id, Class: x.tenants.text(d.tenant) + "\n" + x.models.text(uint32(d.model)),

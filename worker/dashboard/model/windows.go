@@ -119,7 +119,7 @@ type windowed struct {
 	where  rowCondition
 	ask    query.Question
 	homes  []home
-	units  *query.Model
+	units  func(model string) *query.Model
 	after  windowPlace // the last window of the part before
 }
 
@@ -223,17 +223,18 @@ func (w *windowed) read(ctx context.Context, ask query.Question, homes []home) i
 // row returns what makes rows of windows, one device after the other.
 func (w *windowed) row(ctx context.Context) func(query.Bucket) (answers.SensorWindows, bool, error) {
 	var before query.Bucket
-	selected, labels := false, map[string]string(nil)
+	selected, labels, units := false, map[string]string(nil), (*query.Model)(nil)
 	return func(b query.Bucket) (row answers.SensorWindows, wanted bool, err error) {
 		if b.Device != before.Device || b.Tenant != before.Tenant {
 			before = b
 			labels, selected = w.selects(b.Tenant, string(b.Device))
+			units = w.units(w.reader.accounts.index.modelOf(string(b.Device)))
 		}
 		if !selected {
 			return row, false, nil
 		}
 		if wanted, err = w.holds(ctx, &b, labels); wanted {
-			b.Model = w.units
+			b.Model = units
 			row = answers.WindowsOf(b)
 		}
 		return row, wanted, err
