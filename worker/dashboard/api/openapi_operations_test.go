@@ -111,9 +111,10 @@ func operations() []operation {
 			about: "The devices that tenant, site, label, text, state, prefix and devices select: windows of a " +
 				"former tenant by what the device was when it left that tenant. Windows come day by day in UTC, " +
 				"within a day by tenant, month of deployment and device, and for each device by time. Newest " +
-				"values come by device, and are the dashboard's: it reads no storage for them, and their times " +
-				"are in seconds. It reads at most 1,000,000 rows, and refuses more than 20,000,000 windows in " +
-				"all. Where there is more, next continues: over all parts, each window comes once. JSON lines " +
+				"values come by device, and are the dashboard's: it reads no storage for them, their times are " +
+				"in seconds, and of a device with more than 256 sensors, rates among them, some are missing. It " +
+				"reads at most 1,000,000 rows, and refuses more than 20,000,000 windows in all. Where there is " +
+				"more, next continues: over all parts, each window comes once. JSON lines " +
 				"have a line for each row, CSV and Arrow one for each of its sensors. A part ends at the latest " +
 				"after about 4 MiB or 5 seconds: go on while there is next, which is in the header Furrow-Next, " +
 				"too.",

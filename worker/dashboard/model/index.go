@@ -84,9 +84,9 @@ const (
 
 // Limits of the index; a device's page shows everything.
 const (
-	maxValues  = 64      // per device, rates among them
-	maxSensors = 1 << 10 // in the fleet, rates among them
-	maxTexts   = 1 << 16
+	maxValues  = 1 << 8  // per device, rates among them
+	maxSensors = 1 << 14 // in the fleet, rates among them
+	maxTexts   = 1 << 16 // that are newest values
 )
 
 // A monthIn is a month of deployment in an account, by its number.
@@ -105,6 +105,8 @@ func newIndex(accounts ...*account) *index {
 type names struct {
 	all    []string
 	number map[string]uint32
+	free   []uint32 // numbers of texts that were forgotten
+	crowd  int      // so many texts get no number before anybody looks again which ones can be forgotten
 }
 
 // numberOf returns the number of a text. An unknown text gets a new one while there are fewer than limit.
@@ -112,17 +114,56 @@ func (n *names) numberOf(text string, limit int) (uint32, bool) {
 	if i, ok := n.number[text]; ok {
 		return i, true
 	}
-	if len(n.all) >= limit {
+	if n.full(limit) {
 		return 0, false
 	}
 	if n.number == nil {
 		n.number = map[string]uint32{}
 	}
-	text = strings.Clone(text) // it would keep a whole page of storage's answer in memory
-	i := uint32(len(n.all))
-	n.all = append(n.all, text)
-	n.number[text] = i
+	if len(n.free) == 0 {
+		n.free, n.all = append(n.free, uint32(len(n.all))), append(n.all, "")
+	}
+	last := len(n.free) - 1
+	i := n.free[last]
+	n.free = n.free[:last]
+	n.all[i] = strings.Clone(text) // it would keep a whole page of storage's answer in memory
+	n.number[n.all[i]] = i
 	return i, true
+}
+
+// full reports whether a text that is not known gets no number.
+func (n *names) full(limit int) bool { return len(n.all) >= limit && len(n.free) == 0 }
+
+// lacks reports whether a device may have sensors for which there was no room.
+func (x *roster) lacks(d *device) bool {
+	return len(d.values) == maxValues || x.sensors.full(maxSensors)
+}
+
+// ofValues is numberOf for texts that newest values have: of says which one a value has. Where there are too many, it
+// forgets those that no value has any more.
+func (x *roster) ofValues(n *names, text string, limit int, of func(value) (uint32, bool)) (uint32, bool) {
+	i, ok := n.numberOf(text, limit)
+	if n.crowd--; ok || n.crowd > 0 {
+		return i, ok
+	}
+	used := make([]bool, limit)
+	for i := range x.devices {
+		for _, v := range x.devices[i].values {
+			if j, has := of(v); has && int(j) < limit {
+				used[j] = true
+			}
+		}
+	}
+	for j, is := range used {
+		if !is {
+			delete(n.number, n.all[j])
+			n.free = append(n.free, uint32(j))
+		}
+	}
+	if n.crowd = 0; len(n.free) < limit/8 {
+		n.crowd = limit
+	}
+	return n.numberOf(text, limit)
 }
 
 func (n *names) text(i uint32) string {
@@ -226,13 +267,23 @@ func (x *roster) values(d *device, n *query.Newest) (changed bool) {
 		changed = len(d.values) < had
 	}
 	for _, v := range all {
-		sensor, ok := x.sensors.numberOf(v.Sensor, maxSensors)
+		if at := unix(v.At); at > d.newest {
+			d.newest, changed = at, true
+		}
+		if len(d.values) == maxValues && d.value(x.sensor(v.Sensor)) == nil {
+			continue
+		}
+		sensor, ok := x.ofValues(&x.sensors, v.Sensor, maxSensors, func(v value) (uint32, bool) {
+			return uint32(v.sensor), true
+		})
 		if !ok {
 			continue
 		}
 		new := value{number: v.Number, time: unix(v.At), sensor: uint16(sensor), part: uint8(n.Part)}
 		if v.Is == fold.State {
-			text, ok := x.texts.numberOf(v.State, maxTexts)
+			text, ok := x.ofValues(&x.texts, v.State, maxTexts, func(v value) (uint32, bool) {
+				return uint32(v.number), v.flags&isText != 0
+			})
 			if !ok {
 				text = maxTexts
 			}
@@ -241,7 +292,6 @@ func (x *roster) values(d *device, n *query.Newest) (changed bool) {
 		if v.Doubtful {
 			new.flags |= isDoubtful
 		}
-		d.newest = max(d.newest, new.time)
 		at := d.value(new.sensor)
 		if n.Part == 0 && at != nil {
 			new.part = at.part
@@ -251,7 +301,7 @@ func (x *roster) values(d *device, n *query.Newest) (changed bool) {
 			continue
 		case at != nil:
 			*at = new
-		case len(d.values) < maxValues:
+		default:
 			if d.values == nil {
 				d.values = make([]value, 0, min(len(all), maxValues))
 			}

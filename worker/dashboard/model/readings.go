@@ -152,9 +152,10 @@ func wanted(values []fold.SensorValue, sensors []string) []fold.SensorValue {
 // checkOwnSensors returns an error for a sensor that a device does not have. Any may exist where no newest values of
 // the device are known.
 func (c *Census) checkOwnSensors(id string, sensors []string) error {
-	known := c.accounts.index.sensorsOf(id)
+	known, lacks, x := c.accounts.index.sensorsOf(id), false, c.accounts.index
+	x.look(id, func(d *device) { lacks = x.lacks(d) })
 	for _, sensor := range sensors {
-		if len(known) > 0 && len(known) < maxValues && !slices.Contains(known, sensor) {
+		if len(known) > 0 && !lacks && !slices.Contains(known, sensor) {
 			return unknownSensor(sensor, known)
 		}
 	}

@@ -158,7 +158,8 @@ func (c *Census) checkSensor(tenant, sensor string) error {
 	return unknownSensor(sensor, known)
 }
 
-// Has reports whether a device of a tenant, or of any, has a sensor. Until all values were read once, each may.
+// Has reports whether a device of a tenant, or of any, has a sensor. Until all values were read once, each may, and
+// where a device has more than the index takes.
 func (c *Census) Has(ctx context.Context, tenant, sensor string) bool {
 	return c.has(scoped(ctx, tenant), sensor)
 }
@@ -172,7 +173,7 @@ func (c *Census) has(tenant, sensor string) bool {
 	defer x.mu.RUnlock()
 	number, sensed := x.sensors.number[sensor]
 	for d := range x.of(tenant) {
-		if sensed && d.value(uint16(number)) != nil {
+		if sensed && d.value(uint16(number)) != nil || x.lacks(d) {
 			return true
 		}
 	}
