@@ -44,8 +44,10 @@ func (v *value) room() int { return fold.Room(v.Sensor, v.long()) }
 const (
 	maxState = 128 << 10        // bytes of the encoded state
 	maxRoom  = maxState - 1<<10 // the floor and the lengths take the rest
-	maxAge   = 30 * 24 * time.Hour
 )
+
+// MaxAge is how much older than a device's newest value the newest one of a sensor is when the sensor leaves.
+const MaxAge = 30 * 24 * time.Hour
 
 // bySensor orders values by sensor, the short one first.
 func bySensor(a, b value) int {
@@ -141,7 +143,7 @@ func (v *values) trim() {
 			first = k
 		}
 	}
-	oldest := newest.Ticks.Add(-maxAge)
+	oldest := newest.Ticks.Add(-MaxAge)
 	v.hasFloor = v.hasFloor && v.floor.key.Ticks >= oldest
 	if first.Ticks >= oldest && v.room <= fold.MaxRoom && len(v.all) <= fold.MaxSensors {
 		return

@@ -59,12 +59,12 @@ func (cs *Charts) Day(ctx context.Context, q DayQuery) (Series, error) {
 	if _, is := Rated(q.Sensor); is {
 		return Series{}, queryErrorf("a tenant's day has no rates: ask for a sensor, or for the rates of a device")
 	}
-	if err := cs.sensors.checkSensor(q.Tenant, q.Sensor); err != nil {
+	day := q.On(time.Now())
+	span := daySpan(day)
+	if err := cs.sensors.since(q.Tenant, span.From.Time()).checkSensor(q.Tenant, q.Sensor); err != nil {
 		return Series{}, ofParam("sensor", err)
 	}
 	q.Sensor = cmp.Or(q.Sensor, cs.sensors.ofTenant(q.Tenant).first())
-	day := q.On(time.Now())
-	span := daySpan(day)
 	out := Series{Sensor: q.Sensor, Unit: cs.accounts.Configured().unit(q.Sensor),
 		From: span.From.Time(), To: span.To.Time(), Points: []Point{}}
 	window, any := cs.accounts.Configured().windowNear(schema.Hour)

@@ -46,7 +46,7 @@ func (fr *FleetRows) Readings(ctx context.Context, q FleetQuery) (Export, error)
 		return Export{}, err
 	}
 	where := q.Where
-	if err := fr.sensors.checkFilter(q.Filter, q.Sensors...); err != nil {
+	if err := fr.sensors.since(q.Tenant, q.From).checkFilter(q.Filter, q.Sensors...); err != nil {
 		return Export{}, err
 	}
 	q.Where = nil // it is on rows, and not on newest values

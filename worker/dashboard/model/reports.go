@@ -84,7 +84,7 @@ func (rs *ReportAnswers) List(ctx context.Context, q ReportsQuery) (Export, erro
 	if q.Tenant = scoped(ctx, q.Tenant); q.Tenant == noTenant {
 		return Export{}, fmt.Errorf("tenant %s: %w", q.Tenant, ErrUnknown)
 	}
-	if err := rs.sensors.checkMeasured(q.Tenant, q.Sensors...); err != nil {
+	if err := rs.sensors.since(q.Tenant, q.From).checkMeasured(q.Tenant, q.Sensors...); err != nil {
 		return Export{}, err
 	}
 	w := &reporting{reader: rs, q: q, after: reportPlace{Span: spanOf(q.From, q.To)}}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"furrow/jobs/latest"
 )
 
 // sensed are the sensors that the devices of a tenant have, by name.
@@ -71,6 +73,20 @@ func (c *Census) shown(tenant string, has func(i int) bool) string {
 type Census struct {
 	accounts *Accounts
 	known    *memo[sensed] // by tenant
+	open     bool          // there may be others; see since
+}
+
+// since returns a census for a question about the past of a tenant. It refuses no sensor where there may have been some
+// that no newest value is of: they left these, or the tenant, with their device.
+func (c *Census) since(tenant string, from time.Time) *Census {
+	x := c.accounts.index
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	past := time.Since(from) > latest.MaxAge
+	for _, tenants := range x.former {
+		past = past || slices.ContainsFunc(tenants, func(t uint32) bool { return x.tenants.text(t) == tenant })
+	}
+	return &Census{c.accounts, c.known, past}
 }
 
 // List returns the sensors of a tenant's devices, or of all devices, by name.
@@ -165,7 +181,7 @@ func (c *Census) Has(ctx context.Context, tenant, sensor string) bool {
 }
 
 func (c *Census) has(tenant, sensor string) bool {
-	if !c.accounts.complete() {
+	if c.open || !c.accounts.complete() {
 		return true
 	}
 	x := c.accounts.index

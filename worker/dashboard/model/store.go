@@ -65,7 +65,7 @@ func New(c Config) *Store {
 		all.all = append(all.all, one)
 	}
 	x.accounts = all.all
-	sensors := &Census{all, newMemo[sensed](x, maxCensus, censusAge)}
+	sensors := &Census{all, newMemo[sensed](x, maxCensus, censusAge), false}
 	limit := cmp.Or(c.ReadTimeout, readTimeout)
 	s := &Store{Accounts: all, Sensors: sensors, decider: newDecider(all, sensors),
 		Owners:  &Owners{all, newCache[owner](limit)},

@@ -96,7 +96,7 @@ func (rs *ReportAnswers) Summary(ctx context.Context, q SummaryQuery) (Summary, 
 	if q.Tenant == "" || !rs.accounts.index.hasTenant(q.Tenant) {
 		return Summary{}, fmt.Errorf("tenant %s: %w", q.Tenant, ErrUnknown)
 	}
-	if err := rs.sensors.checkMeasured(q.Tenant, some(q.Sensor)...); err != nil {
+	if err := rs.sensors.since(q.Tenant, q.span().From.Time()).checkMeasured(q.Tenant, some(q.Sensor)...); err != nil {
 		return Summary{}, ofParam("sensor", err)
 	}
 	q.Period, q.Sensor = cmp.Or(q.Period, Periods()[0]), cmp.Or(q.Sensor, rs.sensors.ofTenant(q.Tenant).first())

@@ -57,12 +57,13 @@ func (fr *FleetRows) Windows(ctx context.Context, q FleetQuery) (Export, error) 
 	if q.Tenant, err = fr.accounts.tenantFor(ctx, q.Tenant); err != nil {
 		return Export{}, err
 	}
-	if err := fr.sensors.checkMeasured(q.Tenant, q.Sensors...); err != nil {
+	sensors := fr.sensors.since(q.Tenant, q.From)
+	if err := sensors.checkMeasured(q.Tenant, q.Sensors...); err != nil {
 		return Export{}, err
 	}
 	where := q.Where
 	if where != nil {
-		if err := fr.sensors.checkSensorsOf(q.Tenant, where); err != nil {
+		if err := sensors.checkSensorsOf(q.Tenant, where); err != nil {
 			return Export{}, err
 		}
 	}
