@@ -69,7 +69,8 @@ func parameters() map[string]parameter {
 		"month": {"month", "query", `{"type": "string", "examples": ["2026-11"]}`,
 			"A month in UTC. Default: this month."},
 		"newest": {"newest", "query", `{"type": "integer", "minimum": 1, "maximum": 1000}`,
-			"This many of the newest rows, the newest first, instead of those of a span."},
+			"This many of the newest rows, the newest first, instead of those of a span. With sensors, those of " +
+				"these rows are left out that have none of the sensors."},
 		"path": {"path", "query", `{"type": "string"}`,
 			"Path of a file, as /v1/archive/files has it."},
 		"period": {"period", "query", `{"type": "string", "default": "day", "enum": ["day", "week", "month"]}`,
