@@ -78,7 +78,7 @@ func operations() []operation {
 		},
 		{route: "/v1/devices/{id}/series", id: "series",
 			summary: "A sensor of a device over time",
-			about:   "At most 2,000 points. It takes one storage operation per day.",
+			about:   "At most 2,000 points, without values of doubtful quality. It takes one storage operation per day.",
 			takes:   "id sensor fromOfSeries toOfSeries window spanOfSeries",
 			answer:  model.Series{},
 			tagged:  true,

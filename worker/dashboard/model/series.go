@@ -254,8 +254,8 @@ func (cs *Charts) readings(ctx context.Context, q query.Question, sensor string)
 	return found, nil
 }
 
-// valuesOf yields the values of a sensor of a device as the pipelines understand them, and counts the rows that it
-// reads.
+// valuesOf yields the values of a sensor of a device as the pipelines understand them, without doubtful ones, which are
+// in no window either, and counts the rows that it reads.
 func (cs *Charts) valuesOf(
 	ctx context.Context, q query.Question, sensor string, rows *int, skipped *query.Skipped,
 ) iter.Seq2[latest.Value, error] {
@@ -273,7 +273,7 @@ func (cs *Charts) valuesOf(
 				skipped.N++
 			}
 			for _, v := range sample.Values {
-				if v.Sensor == sensor && !yield(latest.Value{At: r.Time, SensorValue: v}, nil) {
+				if v.Sensor == sensor && !v.Doubtful && !yield(latest.Value{At: r.Time, SensorValue: v}, nil) {
 					return
 				}
 			}

@@ -32,6 +32,34 @@ func TestStatesLastUntilTheNextReadingOrGap(t *testing.T) {
 	}
 }
 
+// TestSeriesHasNoDoubtfulValues, of whatever window: a longer chart shows what a shorter one does.
+func TestSeriesHasNoDoubtfulValues(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	sensors := fold.Sensors{Quality: "quality", Good: []string{"good"}}
+	f.Pipeline.Sensors = sensors
+	f.Add(t, schema.Device{ID: "pump-7"})
+	now := time.Now().Truncate(time.Second)
+	for i, quality := range []string{"good", "bad", "good"} {
+		f.Send(t, "pump-7", now.Add(time.Duration(i-5)*time.Minute), map[string]any{"door": quality,
+			"temperature": float64(20 + 500*(i%2)), "quality": quality})
+	}
+	f.Fold(t)
+	s := over(t, f)
+	(*s.Accounts.all[0].current.Load())[0].Sensors = func(schema.Member) *fold.Sensors { return &sensors }
+	look(t, s)
+	for _, window := range []string{"raw", "1m"} {
+		q := SeriesQuery{Device: "pump-7", Sensor: "temperature", From: now.Add(-time.Hour), To: now, Window: window}
+		got, err := s.Charts.Series(t.Context(), q)
+		if err != nil || len(got.Points) != 2 {
+			t.Errorf("window %s: %+v, %v", window, got, err)
+		}
+		q.Sensor = "door"
+		if got, err = s.Charts.Series(t.Context(), q); err != nil || len(got.States) != 1 || got.States[0].State != "good" {
+			t.Errorf("states in window %s: %+v, %v", window, got, err)
+		}
+	}
+}
+
 // TestSeriesOfATextSensorHasItsStates reads a text sensor as every window, which no rollup has.
 func TestSeriesOfATextSensorHasItsStates(t *testing.T) {
 	f := modeltest.New(t, azuretest.Local(t))
