@@ -101,7 +101,7 @@ func (s *sum) cluster() Cluster {
 	if s.numbers > 0 {
 		mean := s.total / float64(s.numbers)
 		if math.IsInf(mean, 0) { // the sum overflowed
-			mean = (s.min + s.max) / 2
+			mean = s.min/2 + s.max/2
 		}
 		c.Numbers, c.Mean, c.Min, c.Max = s.numbers, &mean, &s.min, &s.max
 	}
