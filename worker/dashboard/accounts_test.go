@@ -203,6 +203,7 @@ func TestOtherAccountsAreShownWhileOneIsAway(t *testing.T) {
 		"/v1/incidents?state=open,closed":     {200, []string{"d0001"}},
 		"/v1/reports?window=1h&span=7d":       {200, []string{`"devices":3`}},
 		"/v1/query?window=1h&span=7d":         {200, []string{"d0000"}},
+		"/v1/query?window=1d&from=0001-01-01": {200, []string{"d0000"}},
 		"/v1/costs":                           {200, []string{`"tenants"`}},
 		"/v1/devices/d0000":                   {200, []string{`"contoso"`}},
 		"/v1/devices/d0002":                   {503, []string{"storage"}},

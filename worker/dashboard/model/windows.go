@@ -154,9 +154,10 @@ func (w *windowed) fit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	begins = slices.DeleteFunc(begins, func(at tables.Ticks) bool { return at == 0 }) // of accounts that are left out
 	span := &w.ask.Span
 	span.To = min(span.To, tables.TicksOf(time.Now().Add(24*time.Hour).Truncate(time.Second)))
-	span.From = min(slices.Min(begins), span.To)
+	span.From = slices.Min(append(begins, span.To))
 	if w.ask.Window, err = w.reader.accounts.Configured().chosenWindow(w.q.Window, *span); err != nil {
 		return err
 	}
