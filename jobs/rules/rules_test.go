@@ -287,11 +287,14 @@ func TestAnotherUnitIsNoChangeOfTheNumber(t *testing.T) {
 			[2]float64{82, 82}, "40m"},
 		{fold.Sensors{Counters: counter}, fold.Sensors{}, [2]float64{200, 10}, [2]float64{11, 12}, "40m"},
 	} {
-		config := &Config{Rules: []Rule{rule("jump", &Rate{Sensor: "oil", Over: 10 * time.Minute,
-			Limit: Limit{Outside: &[2]float64{-50, 50}}})}}
+		config := &Config{Rules: []Rule{rule("new", &Never{After: time.Hour}), rule("jump", &Rate{Sensor: "oil",
+			Over: 10 * time.Minute, Limit: Limit{Outside: &[2]float64{-50, 50}}})}}
 		must.Succeed(t, config.Check())
 		b := newBench(t)
 		b.fold = config.Fold(fold.Setup{Sensors: c.before}).(*Fold)
+		b.known.New = true
+		b.run(at("0s")) // from then on there is a state, and the rate begins with the first reading
+		b.known.New = false
 		b.run(at("10m"), sample(at("1m"), "oil", c.first[0]), sample(at("9m"), "oil", c.first[1]))
 		b.fold = config.Fold(fold.Setup{Sensors: c.after}).(*Fold)
 		b.run(at("30m"), sample(at("20m"), "oil", c.then[0]), sample(at("29m"), "oil", c.then[1]))

@@ -220,6 +220,22 @@ func TestDeviceThatChangesItsZone(t *testing.T) {
 		"dose closed 52h0m0s the next one is due", "dose opened 52h0m0s (12:00)")
 }
 
+// TestTimesThatChangeHaveNotPassedUnseen: a rule about new devices has a state before the first reading, with which the
+// other rules begin.
+func TestTimesThatChangeHaveNotPassedUnseen(t *testing.T) {
+	b := newBench(t, rule("new", &Never{After: 24 * time.Hour}), doses(t, "labels.dose", "UTC"))
+	b.known.New = true
+	b.member.Labels = map[string]string{"dose": "06:00"}
+	b.run(at("0s"))
+	b.known = fold.Known{Heard: at("0s")}
+	b.run(at("2m"), sample(at("1m"), "taken", 0))
+	b.member.Labels = map[string]string{"dose": "10:00"} // over at 11:00, three hours after the start
+	b.run(at("3h1m"))
+	b.want()
+	b.run(at("28h"))
+	b.want("dose opened 27h0m0s (10:00)")
+}
+
 // TestFullOutboxLosesNothing folds so many transitions at once that the outbox is full many times.
 func TestFullOutboxLosesNothing(t *testing.T) {
 	var all []Rule

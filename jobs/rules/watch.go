@@ -154,13 +154,20 @@ func (w *work) reconcile(device uint64) bool {
 		w.close(t, w.horizon, w.fold.whyGone(t, w.member))
 	}
 	st.rules, st.device, st.begun = all, device, true
-	w.beginRules()
 	for _, t := range all {
-		if k, is := t.rule.When.(interface{ moved(*work, *tracked) }); is && t.begun {
-			k.moved(w, t)
+		if t.begun {
+			w.moved(t)
 		}
 	}
+	w.beginRules()
 	return true
+}
+
+// moved has a rule heed what the device and its sensors are by now.
+func (w *work) moved(t *tracked) {
+	if k, is := t.rule.When.(interface{ moved(*work, *tracked) }); is {
+		k.moved(w, t)
+	}
 }
 
 // beginRules begins to watch by the rules that do not yet. A device is new until its first reading: until then, only
@@ -170,6 +177,7 @@ func (w *work) beginRules() {
 		if !t.begun && (w.rows || w.Heard > 0 || t.waits()) {
 			t.begun, t.from = true, w.begins
 			t.rule.When.begin(w, t)
+			w.moved(t)
 		}
 	}
 }
