@@ -50,11 +50,16 @@ func (k *Silence) check() error {
 	return nil
 }
 
-// notAhead has a device be heard, or seen first, not later than now: storage's clock may have been ahead then.
+// notAhead has nothing that a rule remembers lie in the future: storage's clock may have been ahead then.
 func (t *tracked) notAhead(now tables.Ticks) {
+	t.from = min(t.from, now)
 	switch t.rule.When.(type) {
 	case *Silence, *Never:
 		t.heard = min(t.heard, now)
+	case *Schedule:
+		if t.heard = min(t.heard, now); t.judged > now+tables.Day { // further than a zone's clock is ahead
+			t.judged, t.heard = 0, now
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"furrow/jobs/fold"
 	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
 )
 
 // TestNobodyIsHeardInTheFuture: storage's clock was ahead when the last reading was found.
@@ -20,6 +21,28 @@ func TestNobodyIsHeardInTheFuture(t *testing.T) {
 	b.want("silent opened 2h0m0s (1h)")
 	b.run(at("3h"), sample(at("2h45m"), "x", 1))
 	b.want("silent opened 2h0m0s (1h)", "silent closed 3h0m0s")
+}
+
+// TestNoTimeWasJudgedInTheFuture: storage's clock was a year ahead in one run. The rule had begun before, begins then,
+// or has other times then. Afterwards the time of a day is missed unless something was taken.
+func TestNoTimeWasJudgedInTheFuture(t *testing.T) {
+	t.Parallel()
+	for begins, first := range map[string]string{"before": "12:00", "then": "", "with other times": "09:00"} {
+		b := newBench(t, doses(t, "labels.dose", "UTC"))
+		b.known.Heard = at("0s")
+		b.member.Labels = map[string]string{"dose": first}
+		b.run(at("1m"))
+		b.member.Labels = map[string]string{"dose": "12:00"}
+		b.run(at("8760h"))
+		b.all, b.known.Ahead = nil, true
+		b.run(at("4h10m"), sample(at("4h"), "taken", 1))
+		b.run(at("30h"))
+		b.run(at("54h"), sample(at("52h"), "taken", 1))
+		b.all = slices.DeleteFunc(b.all, func(t schema.Transition) bool { return t.Reason != "" }) // of what was then open
+		if b.want("dose opened 29h0m0s (12:00)", "dose closed 52h0m0s"); t.Failed() {
+			t.Fatalf("a rule that began %s", begins)
+		}
+	}
 }
 
 // TestNoCommandForAClosingOfLongAgo: a device that was offline sends what closed its incident hours ago.

@@ -82,7 +82,6 @@ func (w *work) time(at fold.Moment, device uint64) (left int) {
 		return 1
 	}
 	for _, t := range w.state.rules {
-		t.notAhead(at.Horizon)
 		if !w.advance(t, at.Until) || w.full() {
 			return 1
 		}
@@ -179,6 +178,7 @@ func (w *work) beginRules() {
 			t.rule.When.begin(w, t)
 			w.moved(t)
 		}
+		t.notAhead(w.horizon)
 	}
 }
 
