@@ -322,3 +322,29 @@ func TestRedrivePutsBackWhatItCanRead(t *testing.T) {
 		t.Errorf("arrived: %q; want %q", got, ids[1:])
 	}
 }
+
+// TestMessagesThatAlwaysFailHoldBackNoOthers: a receiver refuses all messages about some devices, so many that one of
+// them is due after each pause of the target. What it takes arrives with the pauses, closings too.
+func TestMessagesThatAlwaysFailHoldBackNoOthers(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	happened, taken, slowest := map[string]time.Time{}, 0, time.Duration(0)
+	rec.refuse = func(_ *http.Request, e cloudEvent) int {
+		if strings.Contains(e.Data.Incidents[0].ID, "odd-") {
+			return 400
+		}
+		taken, slowest = taken+1, max(slowest, f.now().Sub(happened[e.Data.Incidents[0].Delivery]))
+		return 204
+	}
+	n := f.notifier(f.client, f.hook(rec.server.URL))
+	for i := range 30 {
+		f.happen(n, "ops", f.transition(fmt.Sprint("odd-", i), 1), f.transition(fmt.Sprint("odd-", i), 2))
+	}
+	f.tryFor(n, 3*time.Hour)
+	for i := range 30 {
+		happened[f.happen(n, "ops", f.transition(fmt.Sprint("pump-", i/2), 1+i%2))[0]] = f.now()
+		f.tryFor(n, 10*time.Minute)
+	}
+	if taken != 30 || slowest > 6*time.Minute {
+		t.Errorf("%d of 30 messages have arrived, the slowest after %v; want all, after a pause of 5 minutes", taken, slowest)
+	}
+}

@@ -27,6 +27,7 @@ type job struct {
 	retry tables.Ticks // of the state, when it began
 
 	all    map[[2]string]schema.Delivery // those that are due, by their keys
+	listed map[[2]string]tables.Ticks    // when those are due that are still to be sent, as far as they were read
 	beside beside
 	// standing are the open alerts that an Alertmanager has, by their openings.
 	standing map[openingKey]schema.Delivery

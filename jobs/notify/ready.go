@@ -90,14 +90,19 @@ func (j *job) openingReady(ctx context.Context, d schema.Delivery, before []sche
 // waits reports whether a delivery is still to be sent, and has the job look again after it was.
 func (j *job) waits(ctx context.Context, d schema.Delivery) (bool, error) {
 	pk, rk := d.Keys()
-	e, err := j.deliveries().Get(ctx, pk, rk)
-	if errors.Is(err, tables.ErrNotFound) {
-		return false, nil
+	due, listed := j.listed[[2]string{pk, rk}]
+	if !listed {
+		e, err := j.deliveries().Get(ctx, pk, rk)
+		if errors.Is(err, tables.ErrNotFound) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		due = tables.Ticks(e.Get("Due").Int())
 	}
-	if err == nil {
-		j.next = min(j.next, max(tables.Ticks(e.Get("Due").Int()), j.now.Add(openingFor)))
-	}
-	return err == nil, err
+	j.next = min(j.next, max(due, j.now.Add(openingFor)))
+	return true, nil
 }
 
 // closingReady decides about a closing by what became of its opening.

@@ -120,6 +120,7 @@ func (j *job) advance(ctx context.Context, all []schema.Delivery, sent bool, at 
 			j.waiting--
 		}
 		pk, rk := d.Keys()
+		delete(j.listed, [2]string{pk, rk})
 		if stands, is := j.standing[openingOf(d)]; is && !d.Opens() {
 			of, opening := stands.Keys()
 			ops = append(ops, tables.Delete(of, opening, stands.ETag))

@@ -47,6 +47,7 @@ func (j *job) work(ctx context.Context) error {
 // workOn does the same with the deliveries from a page on, part by part.
 func (j *job) workOn(ctx context.Context, from tables.Continuation) error {
 	clear(j.all)
+	clear(j.listed)
 	for page, err := range j.deliveries().Rows(ctx, j.target.query(from)) {
 		if err != nil {
 			return err
@@ -67,6 +68,7 @@ func (j *job) workOn(ctx context.Context, from tables.Continuation) error {
 			return err
 		}
 		clear(j.all)
+		clear(j.listed)
 	}
 	return nil
 }
@@ -116,7 +118,7 @@ func (t *Target) query(from tables.Continuation) tables.Query {
 // what waits for others of its group. It keeps what is due of the first part, and returns the page with which the rest
 // begins.
 func (j *job) list(ctx context.Context) (rest tables.Continuation, err error) {
-	j.all = map[[2]string]schema.Delivery{}
+	j.all, j.listed = map[[2]string]schema.Delivery{}, map[[2]string]tables.Ticks{}
 	var at tables.Continuation
 	for page, err := range j.deliveries().Rows(ctx, j.target.query(at)) {
 		if err != nil {
@@ -166,12 +168,13 @@ func (j *job) decoded(e tables.Entity) (d schema.Delivery, is bool) {
 
 // keepDue keeps a delivery that is due.
 func (j *job) keepDue(d schema.Delivery) {
+	pk, rk := d.Keys()
+	j.listed[[2]string{pk, rk}] = d.Due
 	longest := max(pauseAfter(d.Attempts), j.target.repeat()) // that it waits: until it is tried again, or repeated
 	if due := j.due(d); due.ComesWithin(longest, j.now) {
 		j.next = min(j.next, due)
 		return
 	}
-	pk, rk := d.Keys()
 	j.all[[2]string{pk, rk}] = d
 }
 
@@ -185,7 +188,9 @@ func (c *claim) due(d schema.Delivery) tables.Ticks {
 }
 
 // groups divides the deliveries that are due into those of one message each, or of several if they are too many. First
-// come the messages that were tried before. A group waits for others from its first delivery on.
+// come the messages that were tried before. After failures in a row, when one message is tried after each pause, first
+// come those that were tried least: messages that a receiver always refuses hold back no others. A group waits for
+// others from its first delivery on.
 func (j *job) groups(ctx context.Context) (groups [][]schema.Delivery, err error) {
 	of := map[string][]schema.Delivery{}
 	for _, d := range j.all {
@@ -211,7 +216,11 @@ func (j *job) groups(ctx context.Context) (groups [][]schema.Delivery, err error
 		}
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(of), func(a, b string) int {
-		return cmp.Or(cmp.Compare(a[0], b[0]), inOrder(of[a][0], of[b][0]), strings.Compare(a, b))
+		order := cmp.Compare(a[0], b[0])
+		if j.state.Failures >= tripAt {
+			order = cmp.Compare(of[a][0].Attempts, of[b][0].Attempts)
+		}
+		return cmp.Or(order, inOrder(of[a][0], of[b][0]), strings.Compare(a, b))
 	}) {
 		groups = append(groups, of[key])
 	}
