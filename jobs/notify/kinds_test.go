@@ -204,6 +204,25 @@ func TestMailsGoToTheAddressesInLabels(t *testing.T) {
 	}
 }
 
+// TestARefusedRecipientKeepsNoMailFromOthers: the server knows one of two addresses no more. The other mail counts
+// as arrived, and the target says who is refused. If both are refused, it is tried again.
+func TestARefusedRecipientKeepsNoMailFromOthers(t *testing.T) {
+	for to, want := range map[string]int{"ops@example.com": 1, "nobody@mail.example": 0} {
+		f, s := newFixture(t), newMailServer(t)
+		kind := &notify.SMTP{Server: s.at, From: "furrow@example.com", To: []string{"nobody@example.com", to},
+			PasswordFile: f.secret("hush"), Private: true}
+		n := f.notifier(f.client, notify.Target{Name: "ops", Kind: kind})
+		n.Roots = s.trusted
+		f.happen(n, "ops", f.transition("pump-1", 1))
+		if r := deliver(t, n, "ops"); len(s.mails) != want || r.Sent != want || r.Failed != 1-want {
+			t.Errorf("%d mails %q, %+v; want %d to %s", len(s.mails), s.mails, r, want, to)
+		}
+		if text := f.state("ops").Error; !strings.Contains(text, "nobody@example.com") {
+			t.Errorf("the target says %q", text)
+		}
+	}
+}
+
 // TestMailsAreNeverSentInTheClear talks to a server without STARTTLS.
 func TestMailsAreNeverSentInTheClear(t *testing.T) {
 	l := must.Have(net.Listen("tcp", "127.0.0.1:0"))(t)

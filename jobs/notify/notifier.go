@@ -162,3 +162,8 @@ func (e *ownError) Unwrap() error { return e.error }
 type hopeless struct{ error }
 
 func (e *hopeless) Unwrap() error { return e.error }
+
+// A partly error says which recipients of a message are refused for good. All others have it.
+type partly struct{ error }
+
+func (e *partly) Unwrap() error { return e.error }

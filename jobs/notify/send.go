@@ -49,8 +49,14 @@ func (j *job) deliver(ctx context.Context, all []schema.Delivery) bool {
 		j.divide(ctx, all)
 		return false
 	}
-	j.countOutcome(err)
-	if err == nil {
+	refused, arrived := errors.AsType[*partly](err)
+	if arrived {
+		err = nil
+	}
+	if j.countOutcome(err); err == nil {
+		if arrived {
+			j.state.Error = refused.Error() // shown until a message has reached everybody
+		}
 		j.succeeded(ctx, all)
 		return true
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	netmail "net/mail"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -120,10 +121,34 @@ func (k *SMTP) send(ctx context.Context, n *Notifier, m message) error {
 		m.seen.Request = "to " + m.recipients + "\n\n" + m.subject() + "\n\n" + m.text()
 	}
 	err = c.DialAndSendWithContext(ctx, mailing)
-	if e, ok := errors.AsType[*mail.SendError](err); ok && !e.IsTemp() {
-		return &ownError{err} // the server works, and refuses this mail
+	e, ok := errors.AsType[*mail.SendError](err)
+	if !ok || e.IsTemp() {
+		return err
 	}
-	return err
+	if to := strings.Split(m.recipients, "\n"); e.Reason == mail.ErrSMTPRcptTo && len(to) > 1 {
+		return k.sendEach(ctx, c, m, to)
+	}
+	return &ownError{err} // the server works, and refuses this mail
+}
+
+// sendEach sends a mail to each recipient alone: where the server refuses one of them, nobody else is to miss it.
+func (k *SMTP) sendEach(ctx context.Context, c *mail.Client, m message, to []string) error {
+	var all []*mail.Msg
+	for _, m.recipients = range to {
+		one, err := k.mail(m)
+		if err != nil {
+			return err
+		}
+		all = append(all, one)
+	}
+	err := c.DialAndSendWithContext(ctx, all...)
+	switch {
+	case slices.ContainsFunc(all, (*mail.Msg).SendErrorIsTemp):
+		return err
+	case slices.ContainsFunc(all, (*mail.Msg).IsDelivered):
+		return &partly{err}
+	}
+	return &ownError{err}
 }
 
 // mail returns a message as a mail.
