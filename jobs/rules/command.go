@@ -38,11 +38,17 @@ func (c *Command) check() error {
 }
 
 // command returns what has to be done for the command of a transition's rule; nil if it has none. None goes out for
-// history, not even for the closing of an incident that somebody was told of: it may hold again by now. The ID follows
-// from the transition, so that it is sent once.
+// history, not even for the closing of an incident that somebody was told of: it may hold again by now. None goes out
+// where an incident is closed by Leave: the device is another tenant's or gone, or nobody knows whether the rule holds.
+// The ID follows from the transition, so that it is sent once.
 func (f *Fold) command(t schema.Transition) (*fold.Effect, error) {
 	r := f.rule(t.ID.Rule)
 	if r == nil || r.Command == nil || !t.Notify || t.Opens() != (r.Command.On == OnOpen) {
+		return nil, nil
+	}
+	switch t.Reason {
+	case "", reasonLate, reasonNext, reasonChanged, reasonMatch:
+	default:
 		return nil, nil
 	}
 	if !t.Opens() && t.At < t.Found-history {

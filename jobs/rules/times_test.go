@@ -88,3 +88,19 @@ func TestAChangedRuleSendsItsCommandForWhatItCloses(t *testing.T) {
 		}
 	}
 }
+
+// TestADeviceThatLeavesGetsNoCommand of its former tenant's rule: somebody else may have it by now. Nor does one that a
+// clock ahead had closed: it may be as hot as before.
+func TestADeviceThatLeavesGetsNoCommand(t *testing.T) {
+	r := rule("hot", &Threshold{Sensor: "oil", Limit: Limit{Above: number64(190)}})
+	r.Command = &Command{On: OnClose, Body: `{"heater":"on"}`, TTL: time.Hour}
+	b := newBench(t, r)
+	b.run(at("0s"), sample(at("0s"), "oil", 195))
+	left, closed, err := b.fold.Leave(b.member, b.state, at("1m"), "device moved")
+	must.Succeed(t, err)
+	posts, _, err := b.fold.Posts(b.member, left)
+	must.Succeed(t, err)
+	if closed != 1 || len(posts) == 0 || slices.ContainsFunc(posts, func(p fold.Effect) bool { return p.Command != nil }) {
+		t.Errorf("%d incidents closed; posts %+v", closed, posts)
+	}
+}
