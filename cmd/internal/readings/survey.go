@@ -41,6 +41,7 @@ type column struct {
 	counts   int // values that count rows, from 0 or 1
 	base     int // of them
 	clocks   int
+	address  int    // values that are one, or a number with separated thousands
 	misfit   string // the first value that is neither a number nor a word
 	odd      string // the first of those with digits
 	first    string
@@ -121,6 +122,8 @@ func (c *column) add(cell tabular.Cell, row int) {
 		}
 	case n.point && !n.comma:
 		c.points = cmp.Or(c.points, text)
+	case n.comma && !n.point && isAddress(text):
+		c.address++
 	case n.comma && !n.point:
 		c.commas = cmp.Or(c.commas, text)
 	}
@@ -153,7 +156,7 @@ func (c *column) decide(decimal, forced rune) error {
 		}
 	case rest > 0 && c.bools == rest:
 		c.kind = booleans
-	case numeric == 0 || c.digits > 0 || 2*numeric < rest || c.long > 0 ||
+	case numeric == 0 || c.digits > 0 || 2*numeric < rest || c.long > 0 || c.address == rest ||
 		c.codes > 0 && c.fraction == 0:
 		c.kind = texts
 	default:

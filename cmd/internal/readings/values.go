@@ -2,6 +2,7 @@ package readings
 
 import (
 	"math"
+	"net/netip"
 	"regexp"
 	"strconv"
 	"strings"
@@ -60,6 +61,12 @@ func numeralOf(text string) (n numeral) {
 		n.long = err != nil || len(digits) > 15 && strconv.FormatFloat(f, 'f', -1, 64) != strings.TrimLeft(digits, "0")
 	}
 	return n
+}
+
+// isAddress reports whether a text may be an address of the Internet's protocol: 192.168.178.123 is also 192 billion.
+func isAddress(text string) bool {
+	_, err := netip.ParseAddr(text)
+	return err == nil
 }
 
 // number returns the value of a number with a decimal separator.
