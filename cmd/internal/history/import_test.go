@@ -362,6 +362,26 @@ func TestLinesOfTheLongFormMakeOneReading(t *testing.T) {
 	}
 }
 
+// TestLinesOfTheLongFormHaveAnyOrder exports the lines of one time again in another order, and one of them twice.
+func TestLinesOfTheLongFormHaveAnyOrder(t *testing.T) {
+	lines := []string{"in,1,C", "out,2,C", "hum,50,%", "dew,0.5,C", "soil,30,%"}
+	export := func(lines []string) string {
+		return "device,time,sensor,value,unit\nd1,2026-01-01," + strings.Join(lines, "\nd1,2026-01-01,") + "\n"
+	}
+	f := newFixture(t)
+	if sum := f.imported(export(lines)); sum.Written != 2 {
+		t.Errorf("lines with two units are %+v", sum)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		again := append(slices.Clone(lines), lines[r.IntN(len(lines))])
+		r.Shuffle(len(again), func(i, j int) { again[i], again[j] = again[j], again[i] })
+		if sum := f.imported(export(again)); sum.Written != 0 || sum.Rows != 2 || sum.Equal != 1 {
+			t.Errorf("%v: %+v", again, sum)
+		}
+	}
+}
+
 // TestImportBelowTheLedgerIsFoldedAndRejected imports rows that no audit counts any more: the ledger begins today.
 func TestImportBelowTheLedgerIsFoldedAndRejected(t *testing.T) {
 	f := newFixture(t)

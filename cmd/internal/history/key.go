@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/base64"
@@ -27,7 +28,7 @@ type reading struct {
 // another one. In the long form, lines with different sensors make one reading; a second value of a sensor begins
 // another. More values than a row holds make several rows.
 func readingsOf(id schema.DeviceID, rows []row, long bool, sensors []string) (all []reading, repeated int) {
-	groups := grouped(rows, long)
+	groups, repeated := grouped(rows, long)
 	for _, g := range groups {
 		var properties []tables.Property
 		for _, v := range slices.Concat(g.values, g.about) {
@@ -51,15 +52,27 @@ func readingsOf(id schema.DeviceID, rows []row, long bool, sensors []string) (al
 	all = slices.CompactFunc(all, func(a, b reading) bool {
 		return a.Key == b.Key && sameValues(a.Properties, b.Properties)
 	})
-	return all, lines - len(all)
+	return all, repeated + lines - len(all)
 }
 
-// grouped joins the lines of the long form that make one reading. Lines with a key are Furrow's own: if one of their
-// sensors is doubtful, the reading is.
-func grouped(rows []row, long bool) (all []row) {
+// grouped joins the lines of the long form that make one reading, in whatever order a file has them, and counts those
+// that repeat another one. Lines with a key are Furrow's own: if one of their sensors is doubtful, the reading is.
+func grouped(rows []row, long bool) (all []row, repeated int) {
+	begun, had := map[string]int{}, map[string]bool{}
 	for _, r := range rows {
-		if last := len(all) - 1; long && last >= 0 && all[last].key == r.key {
-			before := &all[last]
+		if r.values = slices.Clip(r.values); !long {
+			all = append(all, r)
+			continue
+		}
+		which := cmp.Or(r.key, string(appendValues(nil, r.about)))
+		line := string(appendValues([]byte(which), r.values))
+		if r.key == "" && had[line] {
+			repeated++
+			continue
+		}
+		had[line] = true
+		if i, is := begun[which]; is {
+			before := &all[i]
 			if r.key != "" && len(before.about) == 0 {
 				before.about = r.about
 			} else if r.key != "" {
@@ -70,10 +83,9 @@ func grouped(rows []row, long bool) (all []row) {
 				continue
 			}
 		}
-		r.values = slices.Clip(r.values)
-		all = append(all, r)
+		begun[which], all = len(all), append(all, r)
 	}
-	return all
+	return all, repeated
 }
 
 func property(v any) tables.Value {
