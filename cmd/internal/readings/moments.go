@@ -60,12 +60,7 @@ func (s *survey) guessTime(r *roles) error {
 	}
 	switch {
 	case len(found) == 0:
-		names := make([]string, len(s.columns))
-		for i, c := range s.columns {
-			names[i] = c.name
-		}
-		return &tabular.UnclearError{What: "no column looks like a time (the columns are " +
-			tabular.Printable(strings.Join(names, ", "), 500) + ")", Flag: "time-column"}
+		return noColumn("no column looks like a time", s.columns, "time-column")
 	case len(found) > 1 && !s.same(found):
 		unclear := &tabular.UnclearError{What: "several columns are times", Flag: "time-column"}
 		for _, i := range found {
@@ -103,6 +98,16 @@ func (s *survey) guessTime(r *roles) error {
 				Means: `with a --time-format such as "%Y-%m-%d %H"`}}}
 	}
 	return nil
+}
+
+// noColumn returns the error of a file without a column that it needs, which a flag may find.
+func noColumn(what string, columns []*column, flag string) error {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.name
+	}
+	shown := tabular.Printable(strings.Join(names, ", "), 500)
+	return &tabular.UnclearError{What: fmt.Sprintf("%s (the columns are %s)", what, shown), Flag: flag}
 }
 
 // areDays reports whether the times of a column have no time of day.

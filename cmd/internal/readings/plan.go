@@ -215,7 +215,7 @@ func valueOf(rec tabular.Record, r roles) tabular.Cell {
 // decide finds the meaning of all columns.
 func (s *survey) decide() (err error) {
 	r := &s.roles
-	if len(s.columns) == 0 {
+	if s.rows == 0 {
 		return cmp.Or(s.wrong, errors.New("the file has no records"))
 	}
 	if r.device, err = s.device(); err != nil {

@@ -78,7 +78,9 @@ func Open(file io.ReadSeeker, c Columns) (_ *Reader, err error) {
 	}
 	reader.columns, reader.bySensor, reader.roles = s.columns, s.bySensor, s.roles
 	reader.Long, reader.names = s.roles.value >= 0, reader.columnNames()
-	reader.sensors = reader.newNames()
+	if reader.sensors = reader.newNames(); reader.in.Format == tabular.CSV && len(reader.sensors.fits) == 0 {
+		return nil, noColumn("no column is left for a sensor", s.columns, "separator")
+	}
 	if err := reader.plan(s); err != nil {
 		return nil, err
 	}

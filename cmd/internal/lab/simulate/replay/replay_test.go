@@ -144,7 +144,7 @@ func TestColumnsCanBeNamed(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{"": "file is empty", "a,b\n1,2\n": "looks like a time",
-		"a,a\n": "looks like a time", "time,x\nnow,1\n": "no format that is known"} {
+		"a,a\n": "no records", "time,x\nnow,1\n": "no format that is known"} {
 		if _, err := Read(strings.NewReader(text), Config{Tenant: "acme", Now: now}); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
