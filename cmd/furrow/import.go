@@ -144,7 +144,7 @@ func (l historyLine) text() string {
 	}{{l.Empty, "line without a value"}, {l.Equal, "repeated reading"},
 		{l.Clashes, "conflict with what is stored"}} {
 		if more.n > 0 {
-			text += "\n" + strings.Replace(many(int64(more.n), more.what), "lines without a values", "lines without a value", 1)
+			text += "\n" + strings.Replace(many(int64(more.n), more.what), "line without a values", "lines without a value", 1)
 		}
 	}
 	if n := len(l.Registered); n > 0 && !l.DryRun {

@@ -60,6 +60,14 @@ func TestImportedRowsAreFoldedAndTheirGapsReported(t *testing.T) {
 }
 
 // TestAnImportAsksOrRefusesAndCanBeTakenBack imports a column that may or may not name devices.
+func TestEmptyLinesOfAnImportAreCountedInPlainEnglish(t *testing.T) {
+	for n, want := range map[int]string{1: "\n1 line without a value", 2: "\n2 lines without a value"} {
+		if text := (historyLine{Summary: history.Summary{Empty: n}}).text(); !strings.HasSuffix(text, want) {
+			t.Errorf("%d: %s", n, text)
+		}
+	}
+}
+
 func TestAnImportAsksOrRefusesAndCanBeTakenBack(t *testing.T) {
 	f := newFixture(t)
 	inEmptyDirectory(t)
