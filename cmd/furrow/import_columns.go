@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"strconv"
@@ -75,7 +74,7 @@ func columnsOf(c *cli.Context) (r readings.Columns, err error) {
 }
 
 // understand finds out how a file is read. What it does not tell for sure is asked for on a terminal.
-func understand(c *cli.Context, file io.ReadSeeker) (*readings.Reader, error) {
+func understand(c *cli.Context, file readings.File) (*readings.Reader, error) {
 	asking := bufio.NewReader(c.App.Reader)
 	for {
 		columns, err := columnsOf(c)

@@ -76,29 +76,16 @@ func (f *importFile) begin(what string) {
 	f.done.Store(0)
 }
 
-func (f *importFile) Read(b []byte) (int, error) {
-	if f.work.ctx.Err() != nil {
-		return 0, context.Cause(f.work.ctx)
-	}
-	n, err := f.File.Read(b)
-	f.did(n)
-	return n, err
-}
-
 func (f *importFile) ReadAt(b []byte, at int64) (int, error) {
 	if f.work.ctx.Err() != nil {
 		return 0, context.Cause(f.work.ctx)
 	}
+	if at == 0 { // it begins again
+		f.done.Store(0)
+	}
 	n, err := f.File.ReadAt(b, at)
 	f.did(n)
 	return n, err
-}
-
-func (f *importFile) Seek(to int64, from int) (int64, error) {
-	if to == 0 && from == io.SeekStart {
-		f.done.Store(0)
-	}
-	return f.File.Seek(to, from)
 }
 
 func (f *importFile) did(n int) {

@@ -16,7 +16,7 @@ import (
 )
 
 // rowsOf reads a file, and returns its rows as text: device, time, and values by their names.
-func rowsOf(t *testing.T, in io.ReadSeeker, c Columns) (rows []string, wrong map[int]string, err error) {
+func rowsOf(t *testing.T, in File, c Columns) (rows []string, wrong map[int]string, err error) {
 	t.Helper()
 	wrong = map[int]string{}
 	r, err := Open(in, c)
@@ -264,7 +264,7 @@ func TestAPlanSaysWhatWasUnderstood(t *testing.T) {
 			"[column Druck (hPa) is the sensor Druck__hPa_] 3"},
 		{"r42-duration.parquet", "", ` device= time=t`},
 	} {
-		in := io.ReadSeeker(strings.NewReader(c.text))
+		in := File(strings.NewReader(c.text))
 		if c.file != "" {
 			in = must.Have(os.Open("testdata/cases/" + c.file))(t)
 		}

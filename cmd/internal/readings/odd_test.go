@@ -1,7 +1,11 @@
 package readings
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -98,6 +102,26 @@ func TestOddValuesAreReadAsTheyAreOrRefused(t *testing.T) {
 		if must.Succeed(t, r.Close()); c.notes != "" && said != c.notes {
 			t.Errorf("%s: it says %q, want %q", name, said, c.notes)
 		}
+	}
+}
+
+// TestWhatIsAppendedMeanwhileWaitsForTheNextImport reads files that a logger still writes.
+func TestWhatIsAppendedMeanwhileWaitsForTheNextImport(t *testing.T) {
+	for before, after := range map[string]string{
+		`{"time":"2025-01-01","v":1}` + "\n": `{"time":"2025-01-02","w":2}` + "\n",
+		"time,sensor,value\n2025-01-01,v,1\n":  "2025-01-02,w,2\n",
+		"time;v\n2025-01-01;0,5\n":             "2025-01-02;error\n",
+	} {
+		name := filepath.Join(t.TempDir(), "growing")
+		must.Succeed(t, os.WriteFile(name, []byte(before), 0o600))
+		file := must.Have(os.Open(name))(t)
+		r := must.Have(Open(file, Columns{OneDevice: true}))(t)
+		must.Succeed(t, os.WriteFile(name, []byte(before+after), 0o600))
+		row := must.Have(r.Next())(t)
+		if next, err := r.Next(); len(row.Values) != 1 || !errors.Is(err, io.EOF) {
+			t.Errorf("%q: %+v, then %+v, %v", before, row, next, err)
+		}
+		must.Succeed(t, errors.Join(r.Close(), file.Close()))
 	}
 }
 

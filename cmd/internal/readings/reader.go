@@ -47,7 +47,8 @@ type Reader struct {
 	Plan Plan // how the file is read
 
 	options  Columns
-	file     io.ReadSeeker
+	file     File
+	size     int64 // of the file at first
 	in       *source
 	columns  []*column
 	names    []string // of the sensors of columns
@@ -56,10 +57,19 @@ type Reader struct {
 	sensors  *names
 }
 
-// Open reads a file once to find out how to read it, and returns a Reader at its beginning. The caller closes the
-// Reader.
-func Open(file io.ReadSeeker, c Columns) (_ *Reader, err error) {
+// A File is read several times.
+type File interface {
+	io.ReaderAt
+	io.Seeker
+}
+
+// Open reads a file once to find out how to read it, and returns a Reader at its beginning. What is appended to the
+// file after that is not read: nothing is known of its columns. The caller closes the Reader.
+func Open(file File, c Columns) (_ *Reader, err error) {
 	reader := &Reader{options: c, file: file}
+	if reader.size, err = file.Seek(0, io.SeekEnd); err != nil {
+		return nil, err
+	}
 	defer func() {
 		if err != nil {
 			_ = reader.Close()
@@ -113,10 +123,7 @@ func (r *Reader) rewind() error {
 func (r *Reader) open() (*tabular.Reader, error) {
 	file := r.options.File
 	file.Readings = true
-	if _, err := r.file.Seek(0, io.SeekStart); err != nil {
-		return nil, err
-	}
-	return tabular.Open(r.file, file)
+	return tabular.Open(io.NewSectionReader(r.file, 0, r.size), file)
 }
 
 // Close frees what the reader holds. The file stays open.

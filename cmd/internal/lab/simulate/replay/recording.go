@@ -60,7 +60,7 @@ type recorded struct {
 
 // Read reads a file. It reports single lines that are invalid to c.Wrong; an error means that the
 // whole file cannot be read.
-func Read(r io.ReadSeeker, c Config) (*Recording, error) {
+func Read(r readings.File, c Config) (*Recording, error) {
 	in, err := readings.Open(r, c.Columns)
 	if err != nil {
 		return nil, err
