@@ -1,6 +1,7 @@
 package sas
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -28,6 +29,20 @@ func (n *Enrollments) Keys(e schema.Enrollment) (keys []Key, err error) {
 		keys = append(keys, k)
 	}
 	return keys, nil
+}
+
+// CheckSealingKey returns an error if there are enrollments, and the master key opens the keys of none.
+func (n *Enrollments) CheckSealingKey(ctx context.Context) error {
+	byID, err := n.recently(ctx)
+	for _, f := range byID {
+		if f.err != nil { // its row is invalid
+			continue
+		}
+		if _, err = n.Keys(f.enrollment); !errors.Is(err, ErrSealingKey) {
+			return nil
+		}
+	}
+	return err
 }
 
 // seal seals both keys of an enrollment with a counter above that of the keys that it has. It

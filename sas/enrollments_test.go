@@ -3,6 +3,7 @@ package sas
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -99,6 +100,34 @@ func TestOneSealingKeySealsAllEnrollments(t *testing.T) {
 	if _, err := other.Rotate(t.Context(), "line4"); !errors.Is(err, ErrSealingKey) {
 		t.Errorf("another sealing key rotates its keys: %v", err)
 	}
+}
+
+// TestIssuerWithAnotherSealingKeyIsNotReady, unless nobody needs it, or it opens the keys of some enrollment.
+func TestIssuerWithAnotherSealingKeyIsNotReady(t *testing.T) {
+	n, account := newEnrollments(t)
+	c := must.Have(tables.Connect(tables.Config{Account: account}))(t)
+	registry := Registry{Devices: c.Table("devices")}
+	must.Succeed(t, registry.Devices.Create(t.Context()))
+	var authorities func() *x509.CertPool
+	ready := func(key SealingKey) error {
+		started := &Enrollments{Table: n.Table, SealingKey: key}
+		i := must.Have(NewIssuer(IssuerConfig{Account: account, Enrollments: started, Registry: registry,
+			Authorities: authorities}))(t)
+		return i.Ready(t.Context())
+	}
+	must.Succeed(t, ready(NewSealingKey()))
+	must.Have(n.Add(t.Context(), plant("line4"), nil, nil))(t)
+	must.Succeed(t, ready(n.SealingKey))
+	if err := ready(NewSealingKey()); !errors.Is(err, ErrSealingKey) {
+		t.Errorf("with another sealing key: %v", err)
+	}
+	authorities = x509.NewCertPool
+	must.Succeed(t, ready(NewSealingKey()))
+	authorities = nil
+	foreign := plant("foreign")
+	foreign.Primary = must.Have(NewSealingKey().Seal(NewKey(), foreign.ID, Primary, 1))(t)
+	must.Have(n.Table.Do(t.Context(), tables.Insert(must.Have(foreign.Entity())(t))))(t)
+	must.Succeed(t, ready(n.SealingKey))
 }
 
 func TestReplacedSealingKeyOpensKeysWithoutARestart(t *testing.T) {

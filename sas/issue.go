@@ -26,6 +26,7 @@ type keyring interface {
 	Keys(e schema.Enrollment) ([]Key, error)
 	Confirm(ctx context.Context, id schema.EnrollmentID, readings string, number int64) (schema.Enrollment, error)
 	CheckPrefix(ctx context.Context, e schema.Enrollment, device schema.DeviceID) error
+	CheckSealingKey(ctx context.Context) error
 }
 
 // cohorts returns the stored policy for a token, as of a time after the call.
@@ -309,8 +310,8 @@ func lastOf(tokens []schema.Token) []schema.Token {
 }
 
 // Ready returns why tokens cannot be issued: storage is unreachable, its tables are missing,
-// or this machine's clock differs from storage's, which would make tokens and devices' clocks
-// wrong.
+// the master key is another one than that of the enrollments, or this machine's clock differs
+// from storage's, which would make tokens and devices' clocks wrong.
 func (i *Issuer) Ready(ctx context.Context) error {
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is("-")}, Size: 1}
 	for page, err := range i.Registry.Devices.Rows(ctx, q) {
@@ -322,7 +323,10 @@ func (i *Issuer) Ready(ctx context.Context) error {
 				off.Round(time.Second))
 		}
 	}
-	return nil
+	if i.Authorities != nil { // devices with certificates need no keys
+		return nil
+	}
+	return i.Enrollments.CheckSealingKey(ctx)
 }
 
 // clockTolerance is much less than the 15 minutes that Azure allows, and much more than a

@@ -43,6 +43,8 @@ func (y *fixture) Find(_ context.Context, id schema.EnrollmentID) (schema.Enroll
 
 func (y *fixture) Keys(schema.Enrollment) ([]sas.Key, error) { return []sas.Key{y.primary}, nil }
 
+func (y *fixture) CheckSealingKey(context.Context) error { return nil }
+
 func (y *fixture) CheckPrefix(_ context.Context, e schema.Enrollment, device schema.DeviceID) error {
 	if !strings.HasPrefix(string(device), e.Prefix) {
 		return sas.ErrPrefix
