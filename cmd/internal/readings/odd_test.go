@@ -33,6 +33,8 @@ func TestOddValuesAreReadAsTheyAreOrRefused(t *testing.T) {
 			[]string{"!line 2: the line has 2 fields, the header has 3"}, nil, ""},
 		"lines within quotes": {"\"time,v\"\n\"2025-01-01 00:00:00,1\"\n\"2025-01-02 00:00:00,2\"\n",
 			[]string{"!no column is left for a sensor (the columns are time,v)"}, nil, ""},
+		"errors of Excel, and nulls of databases": {"time;v;w\n2025-01-01;1,5;#NV\n2025-01-01;#DIV/0!;2\n" +
+			"2025-01-01;\\N;#NAME?\n2025-01-01;2,5;\\N\n", []string{at + " v=1.5", at + " w=2", at + " v=2.5"}, []int{4}, ""},
 		"a header alone": {"time,v\n", []string{"!the file has no records"}, nil, ""},
 		"an address beside decimals": {"time,ip,v\n2025-01-01,192.168.178.123,1.5\n",
 			[]string{at + ` ip="192.168.178.123" v=1.5`}, nil, ""},

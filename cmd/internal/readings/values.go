@@ -96,10 +96,11 @@ func isMissing(text string) bool {
 		return false
 	}
 	switch strings.ToLower(text) {
-	case "", "na", "n/a", "#n/a", "nan", "null", "(null)", "none", "nil", "unavailable", "unknown", "-", "--", "---", "?":
+	case "", "na", "n/a", "#n/a", "nan", "null", "(null)", "none", "nil", "unavailable", "unknown", "-", "--", "---", "?",
+		`\n`, "#nv": // MySQL and PostgreSQL write \N, and German Excel #NV
 		return true
 	}
-	return false
+	return text[0] == '#' && strings.ContainsRune("!?", rune(text[len(text)-1])) // Excel's errors
 }
 
 // boolean returns the value of true or false.
