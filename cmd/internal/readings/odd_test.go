@@ -35,6 +35,10 @@ func TestOddValuesAreReadAsTheyAreOrRefused(t *testing.T) {
 			[]string{"!no column is left for a sensor (the columns are time,v)"}, nil, ""},
 		"errors of Excel, and nulls of databases": {"time;v;w\n2025-01-01;1,5;#NV\n2025-01-01;#DIV/0!;2\n" +
 			"2025-01-01;\\N;#NAME?\n2025-01-01;2,5;\\N\n", []string{at + " v=1.5", at + " w=2", at + " v=2.5"}, []int{4}, ""},
+		"types beside values, as the Table service answers": {
+			`{"PartitionKey":"","RowKey":"0638712864000000000","n":"12","n@odata.type":"Edm.Int64","s":"13"}` + "\n" +
+				`{"RowKey":"0638712864600000000","n":"NaN","n@odata.type":"Edm.Double","s":"x"}`,
+			[]string{at + ` 0638712864000000000 n=12 s="13"`, later + ` 0638712864600000000 s="x"`}, nil, ""},
 		"a header alone": {"time,v\n", []string{"!the file has no records"}, nil, ""},
 		"an address beside decimals": {"time,ip,v\n2025-01-01,192.168.178.123,1.5\n",
 			[]string{at + ` ip="192.168.178.123" v=1.5`}, nil, ""},

@@ -1,6 +1,7 @@
 package readings
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -205,8 +206,8 @@ func (s *source) shaped(r tabular.Record) (out tabular.Record, err error) {
 		case strings.HasSuffix(name, "@type") || strings.HasSuffix(name, "@odata.type"):
 			continue
 		}
-		if of, ok := cells[name+"@type"]; ok && c.Kind == '"' {
-			c.Kind = edm(of.Text, c)
+		if of := cmp.Or(cells[name+"@type"].Text, cells[name+"@odata.type"].Text); of != "" && c.Kind == '"' {
+			c.Kind = edm(of, c)
 		}
 		out = s.put(out, name, c)
 	}
@@ -255,6 +256,9 @@ func (s *source) put(out tabular.Record, name string, c tabular.Cell) tabular.Re
 func edm(of string, c tabular.Cell) jsontext.Kind {
 	switch of {
 	case "Edm.Double", "Edm.Int32", "Edm.Int64":
+		if isMissing(c.Text) { // the service writes NaN
+			return 0
+		}
 		return '0'
 	case "Edm.Boolean":
 		if b, ok := boolean(c.Text); ok && b {
