@@ -85,10 +85,20 @@ func (f *Reader) object(text []byte) (r Record, err error) {
 type objects struct {
 	*Reader
 	in      *jsontext.Decoder
+	from    *io.LimitedReader // that in reads, which holds an object as a whole
 	inArray bool
 }
 
+// mostObject bounds the bytes of an object and of what is read ahead of it. One longer than MaxLine is skipped.
+const mostObject = 16 << 20
+
+func newObjects(f *Reader, in io.Reader) *objects {
+	from := &io.LimitedReader{R: in, N: mostObject}
+	return &objects{Reader: f, in: jsontext.NewDecoder(from), from: from}
+}
+
 func (o *objects) next() (Record, error) {
+	o.from.N = mostObject
 	for kind := o.in.PeekKind(); kind == '[' && !o.inArray || kind == ']' && o.inArray; kind = o.in.PeekKind() {
 		_, _ = o.in.ReadToken() // peeked at before
 		o.inArray = !o.inArray
@@ -96,6 +106,8 @@ func (o *objects) next() (Record, error) {
 	o.Line++
 	value, err := o.in.ReadValue()
 	switch {
+	case err != nil && o.from.N == 0:
+		return nil, fmt.Errorf("object %d is longer than %d MiB", o.Line, mostObject>>20)
 	case errors.Is(err, io.EOF) && !o.inArray:
 		return nil, io.EOF
 	case err != nil:

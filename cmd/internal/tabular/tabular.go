@@ -126,7 +126,7 @@ func Open(r io.Reader, o Options) (*Reader, error) {
 	}
 	if start := startOf(in); f.Format == "" && start != notJSON {
 		if f.Format = JSONL; start != oneLine {
-			f.records = &objects{f, jsontext.NewDecoder(in), false}
+			f.records = newObjects(f, in)
 			return f, nil
 		}
 	}
