@@ -23,8 +23,8 @@ func (r Registry) NoteImport(
 		for _, m := range all {
 			parts := m.Spans.Within(tables.Keys{From: note.From.String(), Before: note.To.String()})
 			if len(parts) > 0 && parts[0].From < m.Watermark.String() && !ended && !note.Late {
-				return note, fmt.Errorf("device %s: retention may have deleted its rows before %s, and nothing folds "+
-					"rows there any more: leave those out of the import, which begins at %s", d.ID,
+				return note, refused("retention may have deleted its rows before %s, and nothing folds rows there any more: "+
+					"leave those out of the import, which begins at %s",
 					m.Watermark.Time().Format(time.DateOnly), note.From.Time().Format(time.RFC3339))
 			}
 		}

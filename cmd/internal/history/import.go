@@ -65,7 +65,7 @@ type Summary struct {
 	Clashes int      `json:"conflicts"` // readings whose key is stored with other values
 	Devices int      `json:"devices"`   // whose readings are in the file
 	Added   int      `json:"added"`     // devices that were registered
-	Rows    int      `json:"rows"`      // readings in the file
+	Rows    int      `json:"rows"`      // readings in the file, but for those that are refused
 	Written int      `json:"written"`   // readings that were not stored yet
 	Sensors []string `json:"sensors,omitempty"`
 	// Times of the oldest and of the newest reading.
@@ -291,6 +291,7 @@ type tally struct {
 	Import
 	mu      sync.Mutex // of what is reported
 	wrong   atomic.Int64
+	refused atomic.Int64 // readings of devices whose rows are refused
 	clashes atomic.Int64
 	added   atomic.Int64
 	written atomic.Int64
@@ -337,5 +338,5 @@ func texts(all []tables.Property) map[string]any {
 
 func (t *tally) addTo(s *Summary) {
 	s.Wrong, s.Added, s.Written = int(t.wrong.Load()), int(t.added.Load()), int(t.written.Load())
-	s.Clashes = int(t.clashes.Load())
+	s.Clashes, s.Rows = int(t.clashes.Load()), s.Rows-int(t.refused.Load())
 }

@@ -314,7 +314,24 @@ func TestInvalidLinesOfAnImportAreSkipped(t *testing.T) {
 			t.Errorf("line %d: %q, want %q", line, wrong[line], text)
 		}
 	}
-	if err != nil || len(wrong) != len(want) || sum.Wrong != 7 || sum.Written != 1 || sum.Lines != 8 {
+	if err != nil || len(wrong) != len(want) || sum.Wrong != 7 || sum.Written != 1 || sum.Rows != 1 ||
+		sum.Lines != 8 {
+		t.Errorf("%+v, %v, %v", sum, wrong, err)
+	}
+}
+
+// TestRowsThatRetentionWouldDeleteKeepNoOtherDeviceOut imports them beside rows of a device without retention.
+func TestRowsThatRetentionWouldDeleteKeepNoOtherDeviceOut(t *testing.T) {
+	f := newFixture(t)
+	f.imported("device,time,temp\nd1,2026-01-20,1\n")
+	for _, e := range jobstest.Rows(t, f.registry.Fleet, tables.Query{}) {
+		e.Set(schema.MemberWatermark, tables.Int64(int64(tables.TicksOf(time.Date(2026, 1, 10, 0, 0, 0, 0, time.UTC)))))
+		must.Have(f.registry.Fleet.Do(t.Context(), tables.Merge(e, e.ETag)))(t)
+	}
+	sum, wrong, err := f.run("device,time,temp\nd1,2026-01-02,1\nd1,2026-01-20,1\nd2,2026-01-02,1\n", nil,
+		func(i *Import) { i.Workers = 1 })
+	if err != nil || sum.Wrong != 2 || sum.Written != 1 || sum.Rows != 2 ||
+		!strings.Contains(wrong[2], "before 2026-01-10, and nothing folds rows there any more") {
 		t.Errorf("%+v, %v, %v", sum, wrong, err)
 	}
 }

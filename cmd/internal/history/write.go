@@ -14,13 +14,16 @@ import (
 
 // device registers a device and writes the readings that are not stored yet. It takes all batches, unless it fails.
 func (r *running) device(ctx context.Context, d device, batches <-chan []reading) (err error) {
-	record, err := r.register(ctx, d)
-	if refused, is := errors.AsType[*sas.RefusedError](err); is {
-		r.tally.skip(Problem{d.line, d.id, fmt.Sprintf("none of its %d rows is imported: %v", d.rows, refused)}, d.rows)
-		for range batches {
+	defer func() {
+		if refused, is := errors.AsType[*sas.RefusedError](err); is {
+			err = nil
+			r.tally.skip(Problem{d.line, d.id, fmt.Sprintf("none of its %d rows is imported: %v", d.rows, refused)}, d.rows)
+			for batch := range batches {
+				r.tally.refused.Add(int64(len(batch)))
+			}
 		}
-		return nil
-	}
+	}()
+	record, err := r.register(ctx, d)
 	if err != nil {
 		return err
 	}
@@ -38,6 +41,7 @@ func (r *running) device(ctx context.Context, d device, batches <-chan []reading
 			err = w.write(ctx, missing)
 		}
 		if err != nil {
+			r.tally.refused.Add(int64(len(missing)))
 			return err
 		}
 	}
