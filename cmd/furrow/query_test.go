@@ -299,6 +299,12 @@ models:
 		}
 	}
 	f.says(",speed,3,", "query tall --raw --sensors speed --format csv")
+	f.says(`"values":{"data_t":215}`, "query nested --raw --sensors temperature --json")
+	f.add(newDevice("plain", "acme", 2026, 11), tables.Entity{PartitionKey: "plain", RowKey: at.String(),
+		Properties: []tables.Property{{Name: "data", Value: tables.String(
+			`{"n":215,"f":-1.5e2,"text":"8","yes":true,"big":9007199254740993,"huge":1e999}`)}}})
+	f.says(`"values":{"data_big":9007199254740993,"data_f":-150,"data_huge":"1e999","data_n":215,"data_text":"8",`+
+		`"data_yes":true}`, "query plain --raw --json --sensors data_n,data_f,data_text,data_yes,data_big,data_huge")
 }
 
 // TestNewestValuesSayWhenADeviceWasHeard: also that it is overdue, and that a new one has not sent.

@@ -35,7 +35,8 @@ type flattener struct {
 
 type leaf struct {
 	sensor string
-	value  tables.Value
+	value  tables.Value // of a nested number, its text
+	number bool         // nested, and no text in JSON
 }
 
 // flatten returns the leaves of a property, at most so many, and the beginnings of names that are too long. They are
@@ -63,7 +64,7 @@ func (f *flattener) flatten(name string, v tables.Value, most int) (leaves []lea
 	return f.leaves, f.long, nil
 }
 
-// Flatten returns the values of a property by sensor, as processors see them before their settings apply.
+// Flatten returns the values of a property by sensor, as the device sent them.
 func Flatten(p tables.Property) (sensors []tables.Property) {
 	var f flattener
 	leaves, _, err := f.flatten(p.Name, p.Value, MaxSensors)
@@ -71,6 +72,11 @@ func Flatten(p tables.Property) (sensors []tables.Property) {
 		return nil
 	}
 	for _, l := range leaves {
+		if i, err := strconv.ParseInt(l.value.Text(), 10, 64); l.number && err == nil {
+			l.value = tables.Int64(i)
+		} else if f, err := strconv.ParseFloat(l.value.Text(), 64); l.number && err == nil {
+			l.value = tables.Double(f)
+		}
 		sensors = append(sensors, tables.Property{Name: l.sensor, Value: l.value})
 	}
 	return sensors
@@ -90,7 +96,7 @@ func (f *flattener) single(name string, v tables.Value, most int) ([]leaf, []str
 	case len(name) > maxSensorName:
 		f.long = append(f.long, name)
 	default:
-		f.leaves = append(f.leaves, leaf{name, v})
+		f.leaves = append(f.leaves, leaf{sensor: name, value: v})
 	}
 	return f.leaves, f.long, nil
 }
@@ -113,18 +119,18 @@ func (f *flattener) value(d *jsontext.Decoder, depth, most int) error {
 	case '[':
 		return f.array(d, depth, most)
 	case '"', '0': // a number is read as any numeric text is
-		return f.leaf(tables.String(token.String()), most)
+		return f.leaf(tables.String(token.String()), token.Kind() == '0', most)
 	case 't', 'f':
-		return f.leaf(tables.Boolean(token.Bool()), most)
+		return f.leaf(tables.Boolean(token.Bool()), false, most)
 	}
 	return nil // null is absent
 }
 
-func (f *flattener) leaf(v tables.Value, most int) error {
+func (f *flattener) leaf(v tables.Value, number bool, most int) error {
 	if len(f.leaves) == most {
 		return errLeaves
 	}
-	f.leaves = append(f.leaves, leaf{string(f.name), v})
+	f.leaves = append(f.leaves, leaf{string(f.name), v, number})
 	return nil
 }
 

@@ -133,6 +133,13 @@ func (q Question) valuesAsSent(model *Model, e tables.Entity) []tables.Property 
 		has := func(p tables.Property) bool { return p.Name == x.Property }
 		if x.Became != nil && slices.Contains(q.Sensors, x.Became.Sensor) && !slices.ContainsFunc(wanted, has) {
 			wanted = append(wanted, tables.Property{Name: x.Property, Value: x.Value})
+			for _, p := range e.Properties { // a nested number is no text
+				for _, nested := range fold.Flatten(p) {
+					if nested.Name == x.Property {
+						wanted[len(wanted)-1] = nested
+					}
+				}
+			}
 		}
 	}
 	slices.SortStableFunc(wanted, func(a, b tables.Property) int { return cmp.Compare(a.Name, b.Name) })
