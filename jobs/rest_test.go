@@ -58,6 +58,31 @@ func TestADeviceWithoutATokenIsNotLookedAt(t *testing.T) {
 	}
 }
 
+// TestRulesThatWaitForReadingsKeepNoDeviceAwake: they are for other devices, or began after the last reading.
+func TestRulesThatWaitForReadingsKeepNoDeviceAwake(t *testing.T) {
+	t.Parallel()
+	hot := rules.Rule{Name: "hot", When: &rules.Threshold{Sensor: "oil0", Limit: rules.Limit{
+		Above: &rules.Bound{Number: 200}}}}
+	others := hot
+	others.Match.Site = []string{"elsewhere"}
+	for name, all := range map[string][]rules.Rule{"none": nil, "of others": {others}, "new": {hot}} {
+		n := newNight(t, 1, 0)
+		n.p.Processors = n.p.Processors[:2]
+		n.send(0, evening, 5*time.Minute)
+		for m := range time.Duration(10) {
+			n.run(evening.Add((m + 1) * time.Minute))
+		}
+		n.p.Processors = append(n.p.Processors, jobstest.With(t, rules.Processor, &rules.Config{Rules: all}))
+		n.p.Generation++
+		looks := n.run(evening.Add(11 * time.Minute))
+		for m := range time.Duration(5) {
+			if again := n.run(evening.Add((m + 12) * time.Minute)); looks == 0 || again > 0 {
+				t.Fatalf("%s: %d looks after the rules came, and then %d", name, looks, again)
+			}
+		}
+	}
+}
+
 // TestADeviceThatNeverHadATokenIsNotLookedAt, but once, and when an import of its past ends.
 func TestADeviceThatNeverHadATokenIsNotLookedAt(t *testing.T) {
 	t.Parallel()

@@ -21,24 +21,16 @@ type work struct {
 	rows bool // it goes by rows, not by the horizon
 }
 
-// Next returns when time alone may change something, as the state says: see due. Without a state, no rule begins before
-// a reading but one that waits for the first.
+// Next returns when time alone may change something, as the state says: see due. There is no state where no rule is for
+// the device, or Watch has begun none that time alone concerns.
 func (f *Fold) Next(d schema.Member, b []byte, k fold.Known) tables.Ticks {
 	switch {
-	case len(b) == 0 && k.Heard == 0 && !f.waits(d):
+	case len(b) == 0:
 		return tables.MaxTicks
 	case hasOutbox(b) || !idle(b, f.identity(d, k.Every), 0):
 		return 0
 	}
 	return tables.Ticks(binary.BigEndian.Uint64(b[9:]))
-}
-
-// waits reports whether a rule that is for the device is about its first reading.
-func (f *Fold) waits(d schema.Member) bool {
-	return slices.ContainsFunc(f.rules, func(r *Rule) bool {
-		_, never := r.When.(*Never)
-		return never && r.Watches(d)
-	})
 }
 
 // samples evaluates samples until the outbox is full, and returns how many are left.
