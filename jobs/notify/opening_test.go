@@ -36,6 +36,7 @@ type alertmanager struct {
 	alerts map[string]postedAlert
 	posts  int
 	refuse int // so many posts
+	most   int // alerts that it takes in a post; zero: any number
 }
 
 func newAlertmanager(t *testing.T) *alertmanager {
@@ -48,7 +49,11 @@ func newAlertmanager(t *testing.T) *alertmanager {
 		}
 		am.mu.Lock()
 		defer am.mu.Unlock()
-		if am.posts++; am.refuse > 0 {
+		if am.posts++; am.most > 0 && len(all) > am.most {
+			w.WriteHeader(http.StatusGatewayTimeout)
+			return
+		}
+		if am.refuse > 0 {
 			am.refuse--
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
@@ -233,6 +238,32 @@ func TestAlertmanagerThatWasRestartedHasTheOpenAlertsAgain(t *testing.T) {
 	}
 	if left := f.rows("am"); len(left) != 1 {
 		t.Errorf("left: %+v", left)
+	}
+}
+
+// TestRefreshThatFailsHoldsBackNoNewAlert: a post of all open alerts takes the Alertmanager too long, and one of a new
+// alert does not.
+func TestRefreshThatFailsHoldsBackNoNewAlert(t *testing.T) {
+	f, am := newFixture(t), newAlertmanager(t)
+	n := f.notifier(f.client, am.target())
+	happens := func(device string) {
+		tr := f.transition(device, 1)
+		f.happen(n, "am", tr)
+		must.Have(f.client.Table(f.names.Output("incidents")).Do(t.Context(), tables.Insert(tr.IndexEntity())))(t)
+	}
+	happens("pump-0")
+	happens("pump-1")
+	f.advance(time.Minute)
+	deliver(t, n, "am")
+	for am.most = 1; f.now().Before(start.Add(time.Hour)); f.advance(30 * time.Second) {
+		deliver(t, n, "am")
+	}
+	happens("pump-2")
+	for end := f.now().Add(10 * time.Minute); f.now().Before(end); f.advance(30 * time.Second) {
+		deliver(t, n, "am")
+	}
+	if !am.firing(f.now())["pump-2"] {
+		t.Errorf("after 10 minutes, the new alert has not arrived; the target is %+v", f.state("am"))
 	}
 }
 

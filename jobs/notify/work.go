@@ -3,7 +3,6 @@ package notify
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,10 +34,14 @@ func (j *job) work(ctx context.Context) error {
 		j.next = min(j.next, j.state.Pause)
 		return nil
 	}
-	if err := errors.Join(j.asOpened(ctx), j.refresh(ctx)); err != nil {
+	if err := j.asOpened(ctx); err != nil {
 		return err
 	}
-	if goOn, err := j.sendDue(ctx); !goOn || err != nil || rest == (tables.Continuation{}) {
+	goOn, err := j.sendDue(ctx)
+	if err == nil && ctx.Err() == nil && !j.off() && !j.paused() { // it may fail whenever it is tried, so it comes last
+		err = j.refresh(ctx)
+	}
+	if !goOn || err != nil || rest == (tables.Continuation{}) || j.paused() {
 		return err
 	}
 	return j.workOn(ctx, rest)
