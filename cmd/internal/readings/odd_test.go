@@ -114,9 +114,9 @@ func TestOddValuesAreReadAsTheyAreOrRefused(t *testing.T) {
 // TestWhatIsAppendedMeanwhileWaitsForTheNextImport reads files that a logger still writes.
 func TestWhatIsAppendedMeanwhileWaitsForTheNextImport(t *testing.T) {
 	for before, after := range map[string]string{
-		`{"time":"2025-01-01","v":1}` + "\n": `{"time":"2025-01-02","w":2}` + "\n",
-		"time,sensor,value\n2025-01-01,v,1\n":  "2025-01-02,w,2\n",
-		"time;v\n2025-01-01;0,5\n":             "2025-01-02;error\n",
+		`{"time":"2025-01-01","v":1}` + "\n":  `{"time":"2025-01-02","w":2}` + "\n",
+		"time,sensor,value\n2025-01-01,v,1\n": "2025-01-02,w,2\n",
+		"time;v\n2025-01-01;0,5\n":            "2025-01-02;error\n",
 	} {
 		name := filepath.Join(t.TempDir(), "growing")
 		must.Succeed(t, os.WriteFile(name, []byte(before), 0o600))
