@@ -31,7 +31,8 @@ func (n *Enrollments) Keys(e schema.Enrollment) (keys []Key, err error) {
 	return keys, nil
 }
 
-// CheckSealingKey returns an error if there are enrollments, and the master key opens the keys of none.
+// CheckSealingKey returns an error if the master key cannot open the keys of any enrollment. Without enrollments there
+// is nothing to check.
 func (n *Enrollments) CheckSealingKey(ctx context.Context) error {
 	byID, err := n.recently(ctx)
 	for _, f := range byID {
