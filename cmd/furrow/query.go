@@ -173,7 +173,7 @@ func queryGaps(c *cli.Context, a *accounts, all []asked, _ query.Question) error
 func queryLatest(c *cli.Context, a *accounts, all []asked, _ query.Question) error {
 	now, heard := time.Now(), ""
 	err := printEach(a, all, func(f asked) iter.Seq2[query.Newest, error] {
-		return f.stating(c.Context, f.Outputs().Latest(c.Context, f.question))
+		return f.stating(c.Context, f.Outputs().Latest(c.Context, f.question), &now)
 	}, func(n query.Newest) answers.NewestValues {
 		v := answers.NewestOf(n, now)
 		if heard = fmt.Sprintf("%s was last heard at %s", v.Device, v.Heard.Format(time.RFC3339)); !v.OverdueSince.IsZero() {

@@ -36,18 +36,31 @@ func (f asked) every(ctx context.Context, m schema.Member) (time.Duration, error
 }
 
 // stating adds the interval that is stated to the newest values of one device. Of several, what enrollments state is
-// not read.
-func (f asked) stating(ctx context.Context, found iter.Seq2[query.Newest, error]) iter.Seq2[query.Newest, error] {
+// not read. Before one that seems to be silent, now becomes the time up to which readings are folded.
+func (f asked) stating(
+	ctx context.Context, found iter.Seq2[query.Newest, error], now *time.Time,
+) iter.Seq2[query.Newest, error] {
+	known := false
 	return func(yield func(query.Newest, error) bool) {
 		for n, err := range found {
 			if err == nil && f.question.Scope.OfDevice() && n.Last > 0 {
 				n.Every, err = f.every(ctx, f.question.Scope.Member())
+			}
+			if err == nil && !known && !n.SilentSince(*now).IsZero() {
+				known = true
+				*now, err = f.folded(ctx, *now)
 			}
 			if !yield(n, err) {
 				return
 			}
 		}
 	}
+}
+
+// folded returns the time up to which the readings of an account are folded, at a time.
+func (f asked) folded(ctx context.Context, now time.Time) (time.Time, error) {
+	p := f.config.Pipelines[0]
+	return f.Progress().FoldedUntil(ctx, p.Name, p.Cadence, p.Settle, now)
 }
 
 // unheard reports whether the question is about one device that has no reading.

@@ -44,6 +44,9 @@ func (f asked) outliers(c *cli.Context, q query.OutlierQuestion) (all []query.Ou
 	if err != nil {
 		return nil, 0, err
 	}
+	if q.Now, err = f.folded(c.Context, q.Now); err != nil {
+		return nil, 0, err
+	}
 	q.Question, q.Pipeline = f.question, f.config.Pipelines[0].Name
 	q.Every = func(m schema.Member) time.Duration { return cmp.Or(f.config.Model(m).Every, stated[m.Enrollment]) }
 	for _, p := range f.config.Pipelines {

@@ -334,3 +334,30 @@ func TestNewestValuesSayWhenADeviceWasHeard(t *testing.T) {
 		t.Errorf("as JSON: %s", out)
 	}
 }
+
+// TestADeviceIsNotSilentBeforeItsReadingsAreFolded has a device that is silent since three minutes ago, if what it sent
+// since the last run five minutes ago does not count, and one that was silent by then.
+func TestADeviceIsNotSilentBeforeItsReadingsAreFolded(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.createTables()
+	f.must("enrollment add plant1 --tenant acme --send-every 3m")
+	now := time.Now()
+	for name, heard := range map[schema.DeviceID]time.Duration{"pump-7": 12 * time.Minute, "pump-8": 22 * time.Minute} {
+		d := newDevice(name, "acme", 2026, 11)
+		d.Enrollment = "plant1"
+		f.add(d, reading(name, now.Add(-heard), 20))
+	}
+	f.fold()
+	f.largeRun(now.Add(-5*time.Minute), 2)
+	if out := f.must("query pump-7 --latest --json"); strings.Contains(out, "overdueSince") {
+		t.Errorf("before what it sent is folded: %s", out)
+	}
+	if out := f.must("query pump-8 --latest --json"); !strings.Contains(out, "overdueSince") {
+		t.Errorf("of a silent device: %s", out)
+	}
+	out := f.must("query --outliers --json")
+	if strings.Contains(out, "pump-7") || !strings.Contains(out, "pump-8") {
+		t.Errorf("devices that stand out: %s", out)
+	}
+}

@@ -7,7 +7,6 @@ import (
 
 	"furrow/jobs/fold"
 	"furrow/tables"
-	"furrow/tables/schema"
 	"furrow/worker/query"
 )
 
@@ -121,10 +120,7 @@ type NewestValue struct {
 func NewestOf(n query.Newest, now time.Time) NewestValues {
 	out := NewestValues{Device: string(n.Device), Sensors: make(BySensor[NewestValue], 0, len(n.Values))}
 	if n.Last > 0 {
-		out.Heard = n.Last.Time()
-		if due := out.Heard.Add(schema.Overdue * n.Every); n.Every > 0 && due.Before(now) {
-			out.OverdueSince = due
-		}
+		out.Heard, out.OverdueSince = n.Last.Time(), n.SilentSince(now)
 	}
 	for i := range n.Values {
 		v := &n.Values[i]

@@ -23,6 +23,15 @@ type Newest struct {
 	Part   int            // which of its rows has these values, from 1; zero: they are all that it has
 }
 
+// SilentSince returns since when the device is silent at a time by its stated interval; zero: it is not, or that is
+// unknown.
+func (n Newest) SilentSince(now time.Time) (since time.Time) {
+	if due := n.Last.Time().Add(schema.Overdue * n.Every); n.Last > 0 && n.Every > 0 && due.Before(now) {
+		since = due
+	}
+	return since
+}
+
 // Latest yields the newest values of the scope's devices, by tenant, month and device.
 func (f Outputs) Latest(ctx context.Context, q Question) iter.Seq2[Newest, error] {
 	newest := func(ctx context.Context, r read, rows iter.Seq2[tables.Entity, error]) iter.Seq2[Newest, error] {

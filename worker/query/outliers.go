@@ -91,10 +91,8 @@ func (f Fleet) Outliers(
 func (q OutlierQuestion) compared(n Newest, m schema.Member, recent *Recent) outliers.Device {
 	model := q.Models.Of(m)
 	d := outliers.Device{ID: string(n.Device), Class: model.Name, Groups: Neighbours(string(m.Site), m.Labels, q.By)}
-	every := q.Every(m)
-	if due := n.Last.Time().Add(schema.Overdue * every); every > 0 && due.Before(q.Now) {
-		d.Silent = due
-	}
+	n.Every = q.Every(m)
+	d.Silent = n.SilentSince(q.Now)
 	for _, v := range n.Values {
 		if v.Is == fold.Number && !v.Doubtful && q.wants(v.Sensor) && model.Sensors.Compares(v.Sensor) {
 			d.Sensors = append(d.Sensors, outliers.Sensor{Name: v.Sensor, Value: v.Number, At: v.At.Time(),

@@ -89,6 +89,18 @@ func (f Progress) Figures(ctx context.Context, p schema.Pipeline, slot tables.Ti
 	return runs, err
 }
 
+// FoldedUntil returns the time up to which a pipeline's last run has folded what devices sent, where rows settle for
+// some time: devices are silent by it. It is now where no run of late is over. It takes one query.
+func (f Progress) FoldedUntil(
+	ctx context.Context, p schema.Pipeline, cadence, settle time.Duration, now time.Time,
+) (time.Time, error) {
+	runs, err := f.Figures(ctx, p, tables.TicksOf(now.Add(-RecentRuns*cadence)))
+	if last, ok := worker.LastDone(runs); ok {
+		now = last.Run.Slot.Time().Add(-settle)
+	}
+	return now, err
+}
+
 // OrNone returns n, or zero where the queue does not exist yet.
 func OrNone(n int, err error) (int, error) {
 	if errors.Is(err, worker.ErrNoQueue) {

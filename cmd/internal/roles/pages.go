@@ -117,7 +117,7 @@ func viewed(g generations.Loaded, names []string) (all []model.Pipeline, err err
 }
 
 func viewedPipeline(c *config.Config, p config.Pipeline) model.Pipeline {
-	v := model.Pipeline{Name: p.Name, Cadence: p.Cadence, Sensors: p.Meant(), Unit: p.Unit,
+	v := model.Pipeline{Name: p.Name, Cadence: p.Cadence, Settle: p.Settle, Sensors: p.Meant(), Unit: p.Unit,
 		Model: func(d schema.Member) string { return c.Model(d).Name },
 		Every: func(d schema.Member) time.Duration { return c.Model(d).Every }, Reports: p.Reported(), Budget: p.Budget,
 		Verifies: p.Verify != nil, Windows: p.Rollups()}

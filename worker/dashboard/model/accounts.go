@@ -121,6 +121,18 @@ func (as *Accounts) pace(now time.Time) (perMinute float64, lag time.Duration, k
 	return perMinute, lag, known
 }
 
+// folded returns the time up to which all accounts that answer have folded what devices sent, by their last runs. A
+// device is silent by it: with a cadence of 60 s, one that sends every 10 s would else be silent before each run.
+func (as *Accounts) folded() time.Time {
+	at := as.clock()
+	for _, a := range as.all {
+		if p := a.poller.pace.Load(); p != nil && !a.failed.Load() && p.folded.Before(at) {
+			at = p.folded
+		}
+	}
+	return at
+}
+
 // current waits for the poller where that takes a moment.
 func (as *Accounts) current(ctx context.Context) error {
 	at, err := as.watch.await(ctx)
@@ -148,5 +160,5 @@ func (as *Accounts) now() uint32 {
 	if !as.complete() {
 		return 0
 	}
-	return uint32(as.clock().Unix())
+	return uint32(as.folded().Unix())
 }

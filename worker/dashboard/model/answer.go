@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"furrow/jobs/latest"
-	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/answers"
 	"furrow/worker/query"
@@ -37,7 +36,7 @@ func (ds *Devices) Device(ctx context.Context, id string) (DeviceAnswer, error) 
 	a.Heard, a.EverySeconds = timeOfUnix(unix(newest)), every.Seconds()
 	if due := dueAt(unix(newest), seconds(every)); due == 0 {
 		a.State = Unheard
-	} else if due < unix(tables.TicksOf(now)) {
+	} else if due < ds.accounts.now() {
 		a.State, a.OverdueSince = Silent, timeOfUnix(due)
 	}
 	for _, t := range r.tracks {

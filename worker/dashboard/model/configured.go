@@ -16,6 +16,7 @@ import (
 type Pipeline struct {
 	Name    schema.Pipeline
 	Cadence time.Duration
+	Settle  time.Duration                     // rows that are younger wait
 	Tables  []string                          // that its processors write
 	Watches []Rule                            // by which incidents are opened and closed
 	Stored  time.Time                         // when its configuration was; zero: it is not stored

@@ -238,6 +238,12 @@ func TestStatesOfADevice(t *testing.T) {
 			t.Errorf("%s is overdue since %v, want %v", id, got, overdue)
 		}
 	}
+	// Runs have not ended since ten minutes ago: what the device has sent since is not known.
+	s.Accounts.all[0].poller.pace.Store(&pace{folded: now.Add(-10 * time.Minute)})
+	if list, _ := s.Lists.list(ListQuery{Prefix: "old", Limit: 1}); list.Devices[0].State != OK {
+		t.Errorf("before its readings are folded, a device is %s", list.Devices[0].State)
+	}
+	s.Accounts.all[0].poller.pace.Store(nil)
 	// One device is released, and another is active again.
 	s.Accounts.index.held(monthOf{"live", monthIn{0, schema.Month{Year: 2026, Month: 11}}}, nil)
 	s.Accounts.index.status(0, "revoked", schema.Active)

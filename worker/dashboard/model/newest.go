@@ -57,7 +57,7 @@ func (fr *FleetRows) Newest(ctx context.Context, q FleetQuery) (Export, error) {
 	return paging[query.Newest, answers.NewestValues]{records: fr.newest(ids[at:], q.Sensors),
 		row: func(n query.Newest) (answers.NewestValues, bool, error) {
 			out.RowsRead++
-			return answers.NewestOf(n, time.Now()), true, nil
+			return answers.NewestOf(n, fr.accounts.folded()), true, nil
 		},
 		next: func(last query.Newest) string { return cursor.text(string(last.Device)) }}.export(out), nil
 }

@@ -73,6 +73,7 @@ func (ms *Maps) overview(f Filter) (out Overview) {
 type pace struct {
 	perMinute float64      // readings
 	done      tables.Ticks // slot of the last run that is done
+	folded    time.Time    // up to when that run has folded what devices sent
 	behind    time.Duration
 }
 
@@ -82,7 +83,7 @@ func paceOf(p Pipeline, runs []worker.RunFigures, before *pace) *pace {
 	if !ok {
 		return before
 	}
-	now := &pace{done: last.Run.Slot, behind: worker.Totals(runs).Lag}
+	now := &pace{done: last.Run.Slot, folded: last.Run.Slot.Time().Add(-p.Settle), behind: worker.Totals(runs).Lag}
 	readings, n := int64(0), 0
 	for _, r := range runs {
 		if r.Done() {

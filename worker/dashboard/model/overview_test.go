@@ -43,9 +43,9 @@ func TestLagGrowsWhileNoRunEnds(t *testing.T) {
 	slot := tables.TicksOf(time.Now().Add(-2 * time.Minute))
 	run := worker.RunFigures{Run: schema.Run{Slot: slot}, Workers: schema.WorkerFigures{Rows: 120,
 		Jobs: map[string]int64{"master done": 1}}}
-	p := Pipeline{Cadence: 30 * time.Second}
+	p := Pipeline{Cadence: 30 * time.Second, Settle: 10 * time.Second}
 	first := paceOf(p, []worker.RunFigures{run}, nil)
-	if first == nil || first.perMinute != 240 {
+	if first == nil || first.perMinute != 240 || !first.folded.Equal(slot.Time().Add(-10*time.Second)) {
 		t.Fatalf("the pace is %+v", first)
 	}
 	if now := paceOf(p, nil, first); now != first {
