@@ -6,13 +6,17 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
+	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
+	"furrow/worker/dashboard/model/modeltest"
 )
 
 // TestFormatsOfListsSayTheSame compares whole lists with the pages in JSON.
@@ -64,4 +68,28 @@ func TestFormatsOfListsSayTheSame(t *testing.T) {
 		t.Errorf("after two rows: %s", w.Body)
 	}
 	wantProblem(t, "another list", f.get("/v1/devices?sort=value&after="+next), api.BadRequest)
+}
+
+// TestLongIDsCanBeToldApart where they begin with the same tenant and site, as kitchens' do.
+func TestLongIDsCanBeToldApart(t *testing.T) {
+	t.Parallel()
+	fleet := modeltest.New(t, azuretest.Local(t))
+	f := over(t, fleet, Config{Loopback: true})
+	const same = "43f4b965-aa85-405a-43d7-08d958688822:US-5260:Giles-716371230190"
+	for n, id := range []schema.DeviceID{same + "5", same + "6"} {
+		fleet.Add(t, schema.Device{ID: id, Position: &schema.Position{Lat: 50, Lon: 10}})
+		fleet.Send(t, id, time.Now().Add(-time.Minute), map[string]any{"temperature": 20.0})
+		fleet.Opens(t, "hot", id, time.Now().Add(-time.Duration(n+1)*time.Hour), "warning")
+	}
+	fleet.Fold(t)
+	f.run(t, 2)
+	f.waitForIncidents(t, 2)
+	for _, page := range []string{"/", "/devices", "/incidents"} {
+		text := f.get(page).Body.String()
+		for _, end := range []string{"5", "6"} {
+			if !strings.Contains(text, `title="`+same+end+`">43f4b965…iles-716371230190`+end+"<") {
+				t.Errorf("%s does not show %s%s", page, same, end)
+			}
+		}
+	}
 }
