@@ -15,7 +15,8 @@ import (
 type sensed []Sensor
 
 // first returns the sensor to show when none is chosen: the number that most devices have, or else a state.
-// Temperatures get a small preference, because everyone can read them on a map.
+// Temperatures get a small preference, because everyone can read them on a map, and so do values with a unit: somebody
+// has said what they mean.
 func (all sensed) first() string {
 	weight := func(s Sensor) float64 {
 		w := float64(s.Devices)
@@ -23,6 +24,9 @@ func (all sensed) first() string {
 			w *= 1000
 		}
 		if strings.Contains(strings.ToLower(s.Name), "temperature") {
+			w *= 1.2
+		}
+		if s.Unit != "" {
 			w *= 1.2
 		}
 		return w
