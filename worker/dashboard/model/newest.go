@@ -62,14 +62,14 @@ func (fr *FleetRows) Newest(ctx context.Context, q FleetQuery) (Export, error) {
 		next: func(last query.Newest) string { return cursor.text(string(last.Device)) }}.export(out), nil
 }
 
-// newest yields the newest values of devices that have some.
+// newest yields the newest values of devices that have some, or were heard where all sensors are asked for.
 func (fr *FleetRows) newest(ids, sensors []string) iter.Seq2[query.Newest, error] {
 	return func(yield func(query.Newest, error) bool) {
 		units := fr.accounts.Configured().units()
 		for _, id := range ids {
 			newest := fr.newestOf(id, sensors)
 			newest.Model = units(fr.accounts.index.modelOf(id))
-			if len(newest.Values) > 0 && !yield(newest, nil) {
+			if (len(newest.Values) > 0 || newest.Last > 0) && !yield(newest, nil) {
 				return
 			}
 		}
@@ -83,7 +83,7 @@ func (fr *FleetRows) newestOf(id string, sensors []string) query.Newest {
 	defer x.mu.RUnlock()
 	d := &x.devices[x.at[id]]
 	row := query.Newest{Device: schema.DeviceID(id), Every: time.Duration(d.every) * time.Second}
-	if d.newest > 0 {
+	if d.newest > 0 && len(sensors) == 0 {
 		row.Last = tables.TicksOf(time.Unix(int64(d.newest), 0))
 	}
 	values := slices.Clone(d.values)

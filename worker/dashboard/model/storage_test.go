@@ -95,7 +95,8 @@ func TestHeartbeatsKeepADeviceFromSilence(t *testing.T) {
 	f := modeltest.New(t, azuretest.Local(t))
 	now := time.Now()
 	f.Add(t, schema.Device{ID: "bottle-1", Tenant: "clinic"}, schema.Device{ID: "rig-1"},
-		schema.Device{ID: "rig-2"})
+		schema.Device{ID: "rig-2"}, schema.Device{ID: "tag-1", Tenant: "clinic"})
+	f.Send(t, "tag-1", now.Add(-time.Minute), nil)
 	f.Send(t, "bottle-1", now.Add(-time.Hour), map[string]any{"mass": 20.0})
 	f.Send(t, "bottle-1", now.Add(-time.Minute), nil)
 	for i, sensor := range []string{"rpm", "temperature", "rpm", "vibration"} {
@@ -105,13 +106,28 @@ func TestHeartbeatsKeepADeviceFromSilence(t *testing.T) {
 	s := over(t, f)
 	look(t, s)
 	list, err := s.Lists.Devices(t.Context(), ListQuery{})
-	if err != nil || len(list.Devices) != 3 || list.Devices[0].State != OK || list.Devices[2].State != Unheard ||
+	if err != nil || len(list.Devices) != 4 || list.Devices[0].State != OK || list.Devices[2].State != Unheard ||
 		now.Sub(*list.Devices[0].Time) > 2*time.Minute {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	if d, err := s.Devices.Device(t.Context(), "bottle-1"); err != nil || d.State != OK || len(d.Latest) != 1 ||
 		now.Sub(*d.Heard) > 2*time.Minute {
 		t.Errorf("%+v, %v", d, err)
+	}
+	for _, c := range []struct {
+		sensors []string
+		heard   bool
+		want    string
+	}{{nil, true, "bottle-1 rig-1 tag-1"}, {[]string{"rpm"}, false, "rig-1"}} {
+		var got []string
+		for n := range s.FleetRows.newest([]string{"bottle-1", "rig-1", "rig-2", "tag-1"}, c.sensors) {
+			if got = append(got, string(n.Device)); n.Last > 0 != c.heard {
+				t.Errorf("sensors %v: %s was last heard at %v", c.sensors, n.Device, n.Last)
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("sensors %v: newest values of %v, want %s", c.sensors, got, c.want)
+		}
 	}
 	if d, err := s.Devices.Device(t.Context(), "rig-2"); err != nil || d.State != Unheard || d.Heard != nil {
 		t.Errorf("a new device: %+v, %v", d, err)
