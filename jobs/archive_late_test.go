@@ -61,6 +61,7 @@ func archived(t *testing.T, f *jobstest.Fleet) map[string]string {
 // is.
 func TestLateRowsBeforeADayIsMadeNeedNoSecondFile(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	w := &lateWorld{World: jobstest.NewWorldSince(t, 6*24*time.Hour, 2, 40)}
 	f := w.lateArchive(t, false)
 	p := filing(t, f, nil)

@@ -6,6 +6,7 @@ import (
 
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/schema"
 )
 
@@ -39,6 +40,7 @@ func (n *night) regular(hours int) (looks int32) {
 // belongs to has been made before.
 func TestLateRowOfADeviceThatSendsRarelyIsFoundByTheNextLook(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	n := newNight(t, 2, 30*time.Minute)
 	n.regular(12)
 	before, _ := n.counted()
@@ -62,6 +64,7 @@ func TestLateRowOfADeviceThatSendsRarelyIsFoundByTheNextLook(t *testing.T) {
 // 48 readings takes as many looks and a few audits more.
 func TestDeviceThatSendsRarelyIsAuditedRarely(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	const devices = 3
 	n := newNight(t, devices, 30*time.Minute)
 	n.audits = true

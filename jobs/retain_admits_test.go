@@ -9,6 +9,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -18,6 +19,7 @@ import (
 // run of retention, a device gets a token that admits 12 days, and sends a row of the days that are just deleted.
 func TestRetentionDeletesNoRowOfARaisedBackfill(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	w := jobstest.NewWorldSince(t, 20*days, 1, 100)
 	device, late := w.Devices[0], w.Rows[0][48] // of 10.4 days ago
 	isLate := func(n int) bool { return n == 48 }

@@ -12,6 +12,7 @@ import (
 	"furrow/jobs/groups"
 	"furrow/jobs/retain"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -145,6 +146,7 @@ func TestForgottenAndErasedFilesGetClean(t *testing.T) {
 // TestABusyTenantGetsClean: what changes its tables every few hours keeps nobody from cleaning them.
 func TestABusyTenantGetsClean(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	c := &slowClock{tablesFleet: newTables(t), left: map[tables.ETag]time.Duration{}}
 	most := 0
 	for c.now < 7*24*time.Hour {

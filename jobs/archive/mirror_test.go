@@ -13,6 +13,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 
@@ -23,6 +24,7 @@ import (
 // end it has what the archive has, and an erased device is nowhere in it.
 func TestReadersOfACopySeeOneVersionAfterTheOther(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	x := newTables(t)
 	m := x.maker(t, nil)
 	name := azuretest.Name("copy")

@@ -57,6 +57,7 @@ func TestOlderDaysAreTakenOver(t *testing.T) {
 // meanwhile a late row comes, and a device is erased.
 func TestKilledTakeoversLoseNothing(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	effort.Each(t, 151, func(t *testing.T, n int) (more bool) {
 		x := newOlder(t)
 		x.some(t)
@@ -178,6 +179,7 @@ func TestAnErasureClosesNoOpenDay(t *testing.T) {
 // TestTwoTakeoversAtOnce: one stands still at an operation while another takes the same days over.
 func TestTwoTakeoversAtOnce(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	for _, tenant := range []schema.Tenant{acme, globex} {
 		effort.Each(t, 19, func(t *testing.T, n int) (more bool) {
 			x := newOlder(t)

@@ -172,6 +172,7 @@ func TestALateDeviceIsInASmallFileAlone(t *testing.T) {
 // TestKilledMakersOfLateRowsLeaveWholeVersions: one that puts a file beside others, and one that merges small ones.
 func TestKilledMakersOfLateRowsLeaveWholeVersions(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	for _, files := range []int{1, 4} {
 		effort.Each(t, 9, func(t *testing.T, n int) (more bool) {
 			l := newLate(t, files, n%2 == 1)

@@ -167,6 +167,7 @@ func (x *mergeFleet) asks(t testing.TB, n int, device schema.DeviceID, after tim
 // comes of others.
 func TestPartitionsThatShareFilesWaitForThemselves(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	for _, summed := range []bool{false, true} {
 		x := newMerge(t, 8, summed)
 		for n := range x.parts { // over an hour ago, whatever the time

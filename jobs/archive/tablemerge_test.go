@@ -239,6 +239,7 @@ func TestAMarkHasSmallFilesBecomeOne(t *testing.T) {
 // TestKilledMergesLeaveWholeVersions at every operation.
 func TestKilledMergesLeaveWholeVersions(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	for _, summed := range []bool{false, true} {
 		x := newMerge(t, 5, summed)
 		for n, more := 0, true; more; n += effort.Step(11) {

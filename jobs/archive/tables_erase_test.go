@@ -108,6 +108,7 @@ func TestErasedDevicesAreNowhere(t *testing.T) {
 // TestNoMakerBringsBackAnErasedDevice: one stands still at each of its operations, while the device is erased.
 func TestNoMakerBringsBackAnErasedDevice(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	for _, first := range []bool{false, true} { // it makes the day for the first time
 		effort.Each(t, 13, func(t *testing.T, n int) (more bool) {
 			x := newTables(t)

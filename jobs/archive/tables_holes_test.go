@@ -33,6 +33,7 @@ func (x *tablesFleet) sums(t *testing.T, table string) map[string]string {
 // repeated.
 func TestErasedDevicesLeaveRollupsAndReports(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	effort.Each(t, 41, func(t *testing.T, n int) (more bool) {
 		x := newTables(t)
 		m, device := x.maker(t, nil), x.World.Devices[0]
@@ -140,6 +141,7 @@ func TestForgettingIsPublished(t *testing.T) {
 // removed, with its data kept.
 func TestALeftDeviceKeepsItsReadings(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	effort.Each(t, 4, func(t *testing.T, n int) (more bool) {
 		x := newTables(t)
 		f := *x.Fleet
@@ -191,6 +193,7 @@ func interleaved(t *testing.T, step int, what string, act func(x *tablesFleet)) 
 // TestTwoErasuresAtOnce erase both devices.
 func TestTwoErasuresAtOnce(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	interleaved(t, 5, "erasure", func(x *tablesFleet) {
 		x.vanish(t, x.World.Devices[2])
 		must.Have(x.maker(t, nil).Erase(t.Context(), x.day.Month, x.day.Tenant, x.World.Devices[2]))(t)
@@ -200,6 +203,7 @@ func TestTwoErasuresAtOnce(t *testing.T) {
 // TestErasureBesideAMaker leaves what others have sent.
 func TestErasureBesideAMaker(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	interleaved(t, 5, "maker", func(x *tablesFleet) {
 		must.Succeed(t, x.maker(t, nil).MakeDay(t.Context(), x.day))
 		must.Have(x.maker(t, nil).Clean(t.Context(), x.day.Tenant))(t)
@@ -209,6 +213,7 @@ func TestErasureBesideAMaker(t *testing.T) {
 // TestErasureBesideCleaning, a day later.
 func TestErasureBesideCleaning(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	interleaved(t, 4, "cleaning", func(x *tablesFleet) {
 		must.Have(x.maker(t, faults.Later(25*time.Hour)).Clean(t.Context(), x.day.Tenant))(t)
 	})

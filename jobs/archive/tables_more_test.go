@@ -6,6 +6,7 @@ import (
 
 	"furrow/jobs/archive/catalog"
 	"furrow/jobs/archive/delta"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 )
 
@@ -13,6 +14,7 @@ import (
 // devices. What they have sent stays when retention deletes it, and goes when they are erased.
 func TestATableOfManySensorsHasAll(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	x := newTables(t)
 	want := x.want(t)
 	m := x.maker(t, nil)

@@ -15,6 +15,7 @@ import (
 	"unicode/utf16"
 
 	"furrow/jobs/notify"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/schema"
 )
 
@@ -235,6 +236,7 @@ func (a tool) serve(t *testing.T, form form) (url string, texts func() []string)
 // TestToolsTakeWhatTheirPresetsSend: an opening and its closing, with characters that mean something to JSON, HTML and
 // chats, and a thousand long ones at once.
 func TestToolsTakeWhatTheirPresetsSend(t *testing.T) {
+	effort.Alone(t)
 	const awkward = `"oil" is 191 \ </script> <@here> {{.}} é 🌡` + "\x01"
 	for name, a := range tools() {
 		t.Run(name, func(t *testing.T) {
