@@ -36,11 +36,8 @@ func (k *Count) says(_ *work, t *tracked) string {
 }
 
 func (k *Count) check() error {
-	switch {
-	case k.Times < 2 || k.Times > maxTimes:
+	if k.Times < 2 || k.Times > maxTimes {
 		return fmt.Errorf("times %d; want 2 to %d", k.Times, maxTimes)
-	case k.Within < time.Second:
-		return fmt.Errorf("within %v; want at least 1s", k.Within)
 	}
 	return hasSensors(k.Where)
 }

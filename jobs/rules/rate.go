@@ -34,6 +34,7 @@ type point struct {
 func (*Rate) Name() string          { return "rate" }
 func (*Rate) room() int             { return (cells + 3) * 16 }
 func (k *Rate) sensor() string      { return k.Sensor }
+func (k *Rate) check() error        { return k.Limit.check() }
 func (*Rate) begin(*work, *tracked) {}
 
 func (k *Rate) String() string {
@@ -43,13 +44,6 @@ func (k *Rate) String() string {
 func (k *Rate) says(w *work, t *tracked) string {
 	return k.Sensor + " changed by " + t.value + " in " + schema.FormatDuration(k.Over) + ", " + k.limit(w.member) +
 		forText(k.For)
-}
-
-func (k *Rate) check() error {
-	if k.Over < time.Minute || k.Over > 7*24*time.Hour {
-		return errBetween("over", k.Over, time.Minute, 7*24*time.Hour)
-	}
-	return k.Limit.check()
 }
 
 func (k *Rate) row(w *work, t *tracked, s *fold.Sample) {

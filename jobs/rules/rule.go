@@ -57,6 +57,7 @@ type Kind interface {
 	Name() string
 	// String describes the condition, such as oil above 190 for 5m. Conditions with the same text are the same.
 	String() string
+	// check returns what is wrong with the fields together. Decoding has checked each by its tags.
 	check() error
 	// sensor returns the sensor that a chart of the rule shows; empty: it is about none.
 	sensor() string

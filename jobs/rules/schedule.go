@@ -55,7 +55,7 @@ func (k *Schedule) String() string {
 func (k *Schedule) says(_ *work, t *tracked) string { return "nothing as expected at " + t.value }
 
 func (k *Schedule) check() error {
-	if k.Before < 0 || k.After < time.Minute || k.Before+k.After > 24*time.Hour {
+	if k.Before+k.After > 24*time.Hour {
 		return errors.New("before and after; want at least 1m after, and at most 1d together")
 	}
 	if !strings.HasPrefix(k.Times, ofLabel) {

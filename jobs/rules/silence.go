@@ -20,6 +20,7 @@ type Silence struct {
 
 // Name is silence.
 func (*Silence) Name() string     { return "silence" }
+func (*Silence) check() error     { return nil }
 func (*Silence) room() int        { return 0 }
 func (k *Silence) sensor() string { return k.Sensor }
 
@@ -41,13 +42,6 @@ func (k *Silence) nothing(all string) string {
 
 func (k *Silence) says(_ *work, t *tracked) string {
 	return k.nothing("no reading") + " for " + t.value + ", since " + t.since.Time().Format(time.RFC3339)
-}
-
-func (k *Silence) check() error {
-	if k.After != 0 && k.After < time.Second {
-		return errBetween("after", k.After, time.Second, 366*24*time.Hour)
-	}
-	return nil
 }
 
 // notAhead has nothing that a rule remembers lie in the future: storage's clock may have been ahead then.
@@ -106,17 +100,11 @@ type Never struct {
 
 // Name is never.
 func (*Never) Name() string                  { return "never" }
+func (*Never) check() error                  { return nil }
 func (*Never) room() int                     { return 0 }
 func (*Never) sensor() string                { return "" }
 func (k *Never) String() string              { return "no first reading within " + schema.FormatDuration(k.After) }
 func (k *Never) says(*work, *tracked) string { return k.String() }
-
-func (k *Never) check() error {
-	if k.After < time.Minute {
-		return errBetween("after", k.After, time.Minute, 366*24*time.Hour)
-	}
-	return nil
-}
 
 func (*Never) begin(w *work, t *tracked) {
 	if w.New {

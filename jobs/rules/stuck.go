@@ -3,13 +3,11 @@ package rules
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"fmt"
 	"strconv"
 	"time"
 
 	"furrow/jobs/fold"
 	"furrow/tables"
-	"furrow/tables/schema"
 )
 
 // Stuck holds when a sensor has repeated one value for some time. A device that is silent is not stuck: readings that
@@ -22,18 +20,12 @@ type Stuck struct {
 // Name is stuck.
 func (*Stuck) Name() string          { return "stuck" }
 func (k *Stuck) String() string      { return k.Sensor + " unchanged" + forText(k.For) }
+func (*Stuck) check() error          { return nil }
 func (*Stuck) room() int             { return maxValue }
 func (k *Stuck) sensor() string      { return k.Sensor }
 func (*Stuck) begin(*work, *tracked) {}
 func (k *Stuck) says(_ *work, t *tracked) string {
 	return k.Sensor + " is " + t.value + ", unchanged" + forText(k.For)
-}
-
-func (k *Stuck) check() error {
-	if k.For < time.Second {
-		return errBetween("for", k.For, time.Second, 366*24*time.Hour)
-	}
-	return nil
 }
 
 func (k *Stuck) row(w *work, t *tracked, s *fold.Sample) {
@@ -72,8 +64,3 @@ func identityOf(v *fold.SensorValue) string {
 
 func (*Stuck) next(*work, *tracked) tables.Ticks   { return tables.MaxTicks }
 func (*Stuck) judge(*work, *tracked, tables.Ticks) {}
-
-func errBetween(what string, is, least, most time.Duration) error {
-	return fmt.Errorf("%s %s; want %s to %s", what, schema.FormatDuration(is), schema.FormatDuration(least),
-		schema.FormatDuration(most))
-}
