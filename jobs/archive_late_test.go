@@ -88,6 +88,7 @@ func TestLateRowsBeforeADayIsMadeNeedNoSecondFile(t *testing.T) {
 // and a day back.
 func TestArchiveHasEveryReadingOfTheClosedDaysOnce(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	w := jobstest.NewWorldSince(t, 14*24*time.Hour, 2, 60)
 	late := func(n int) bool { return n%9 == 4 }
 	w.Insert(t, "late", func(n int) bool { return !late(n) })

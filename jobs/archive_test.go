@@ -188,6 +188,7 @@ func filesHaveEachReadingOnce(t *testing.T, since time.Duration, hourly bool) {
 // TestChangedSettingsMakeDaysAgainThatHaveMarks: everything that there is gets a mark, and some of it has one.
 func TestChangedSettingsMakeDaysAgainThatHaveMarks(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	f := jobstest.NewWorldSince(t, 4*days, 2, 40).NewFleet(t)
 	p := filing(t, f, nil)
 	newArchive(t, p)

@@ -11,6 +11,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/jobs/refold"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -86,6 +87,7 @@ func TestRejectsOfChangedSettingsDoNotDependOnPortions(t *testing.T) {
 // are shortened rather than rejects lost.
 func TestLongRejectsOfADayInPortionsAreKept(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	const good = 400 // a hundred a day
 	counted, kept := refusedAgain(t, good, 0, 95, 20)
 	if counted != good || len(kept) != schema.RejectSlots {

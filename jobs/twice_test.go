@@ -10,6 +10,7 @@ import (
 	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 )
@@ -41,6 +42,7 @@ func singlyTwice() faults.Func {
 // TestLostAnswerDelaysNoArchive: the turn of a group job was written, and the write that was repeated refused.
 func TestLostAnswerDelaysNoArchive(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	f := jobstest.NewWorldSince(t, 4*days, 2, 60).NewFleet(t)
 	p := filing(t, f, singlyTwice())
 	p.Marks = 0 // as it is for others

@@ -59,6 +59,7 @@ func enroll(t testing.TB, f *jobstest.Fleet, admits time.Duration) {
 // come. The next audit has the days made again, which verify knows before.
 func TestRaisedBackfillExplainsRowsOfSealedDays(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	f := newAdmittingFleet(t, 12*days, 11*days)
 	f.settle()
 	look := func(about string) {
@@ -102,6 +103,7 @@ func TestArchiveThatDoesNotKnowOfAMoveIsExplained(t *testing.T) {
 // TestBackfillRaisedMeanwhileExplainsRowsOfSealedDays: the rows come after verify has read the enrollments.
 func TestBackfillRaisedMeanwhileExplainsRowsOfSealedDays(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	f := newAdmittingFleet(t, 12*days, 11*days)
 	f.settle()
 	enroll(t, f.Fleet, untold)

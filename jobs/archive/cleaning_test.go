@@ -96,6 +96,7 @@ func (c *slowClock) unclean(t testing.TB) (rows, blobs int) {
 // left that died. Nothing goes within a day, and then no mark is left.
 func TestAQuietTableGetsClean(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	c := &slowClock{tablesFleet: newTables(t), left: map[tables.ETag]time.Duration{}}
 	m := c.maker(t)
 	for range 2 {

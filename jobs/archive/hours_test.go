@@ -134,6 +134,7 @@ func TestHoursHaveEachReadingOnceUntilTheirDayReplacesThem(t *testing.T) {
 // of an hour are of its first moment, or of its last.
 func TestHoursOfAnotherPartitionStay(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	x := newTables(t)
 	m, client := x.maker(t, nil), x.World.Connect(t, nil)
 	shard := x.day
@@ -203,6 +204,7 @@ func TestOnlyHoursOfOpenDaysAreMade(t *testing.T) {
 // hours, or all of the day.
 func TestKilledMakersOfADayHideNoReadingOfItsHours(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	x := newTables(t)
 	want := x.want(t)
 	var some []archive.TableDay
@@ -252,6 +254,7 @@ func TestKilledMakersOfADayHideNoReadingOfItsHours(t *testing.T) {
 // TestHoursKeepWhatRetentionHasDeleted: all rows of one device, some of another, beside late rows of a third.
 func TestHoursKeepWhatRetentionHasDeleted(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	x := newTables(t)
 	m := x.maker(t, nil)
 	m.FileBytes = 1

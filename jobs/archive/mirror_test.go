@@ -131,6 +131,7 @@ func TestCopyGoesToNoContainerWithOtherTables(t *testing.T) {
 // once the list of tables no longer names them. What somebody else keeps beside the tables stays.
 func TestCopyLosesTablesThatAreNoLongerListed(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	x := newTables(t)
 	m := x.maker(t, nil)
 	must.Succeed(t, m.MakeDay(t.Context(), x.day))

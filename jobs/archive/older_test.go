@@ -130,6 +130,7 @@ func TestHeldArchivesStayAsTheyAre(t *testing.T) {
 // TestOlderDaysThatAreNoLongerKeptAreDeleted, and not taken over.
 func TestOlderDaysThatAreNoLongerKeptAreDeleted(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	x := newOlder(t)
 	m := x.maker(t, nil)
 	m.Source.Keep = []retain.Keep{{Archive: 9 * 24 * time.Hour}}
@@ -163,6 +164,7 @@ func TestOlderDaysThatAreNoLongerKeptAreDeleted(t *testing.T) {
 // it is over.
 func TestAnErasureClosesNoOpenDay(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	x := newOlder(t)
 	m, device, open := x.maker(t, nil), schema.DeviceID("acme:3"), olderFirst+2
 	x.erase(t, device)

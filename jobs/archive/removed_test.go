@@ -7,6 +7,7 @@ import (
 	"furrow/jobs/archive/delta"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -15,6 +16,7 @@ import (
 // and marks that are left make no table. A device that comes again gets new tables, whose versions go on.
 func TestTheLastDeviceTakesTheTablesOfItsTenantAlong(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	x := newTables(t)
 	m := x.maker(t, nil)
 	must.Succeed(t, m.MakeDay(t.Context(), x.day))

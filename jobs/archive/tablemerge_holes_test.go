@@ -79,6 +79,7 @@ func TestEachPartitionHasItsRows(t *testing.T) {
 // partition is erased then, so that no file of readings has that partition.
 func TestAKilledMergeOfAnErasedPartitionIsFinished(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	x := newMerge(t, 5, true)
 	maker := func(through *faults.Gate) *archive.Tables {
 		m := x.tablesFleet.maker(t, nil)

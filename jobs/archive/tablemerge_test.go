@@ -206,6 +206,7 @@ func TestSmallFilesOfPartitionsBecomeOne(t *testing.T) {
 // rollups and reports. That of the fifth finds nothing.
 func TestAMarkHasSmallFilesBecomeOne(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	for summed, after := range map[bool]tables.Ticks{false: 2 * tables.Hour, true: tables.Day} {
 		x := newMerge(t, 5, summed)
 		m := x.maker(t, nil)

@@ -82,6 +82,7 @@ func textsOf(t testing.TB, content []byte) string {
 // repeated.
 func TestErasedDevicesAreNowhere(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	effort.Each(t, 19, func(t *testing.T, n int) (more bool) {
 		x := newTables(t)
 		m, device := x.maker(t, nil), x.World.Devices[0]
@@ -138,6 +139,7 @@ func TestNoMakerBringsBackAnErasedDevice(t *testing.T) {
 // a file that is about to be put is old.
 func TestAnErasureHasWhatAKilledMakerHasPut(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	effort.Each(t, 19, func(t *testing.T, n int) (more bool) {
 		x := newTables(t)
 		device := x.World.Devices[0]

@@ -283,6 +283,7 @@ func TestErasureBesideAForeignLog(t *testing.T) {
 // is erased, and the maker goes on and is killed.
 func TestReportsOfASuspendedMakerAreErased(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	effort.Each(t, 6, func(t *testing.T, n int) (more bool) {
 		x := newTables(t)
 		m, device := x.maker(t, nil), x.World.Devices[0]

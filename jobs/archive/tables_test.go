@@ -191,6 +191,7 @@ func TestTablesHaveTheReadingsOfADay(t *testing.T) {
 // of a maker that makes the day again.
 func TestTablesKeepWhatRetentionHasDeleted(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	effort.Each(t, 7, func(t *testing.T, n int) (more bool) {
 		y := newTables(t)
 		want := y.want(t)

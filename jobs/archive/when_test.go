@@ -8,6 +8,7 @@ import (
 	"furrow/jobs/archive/catalog"
 	"furrow/jobs/archive/delta"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -55,6 +56,7 @@ func (x *tablesFleet) marks(t testing.TB, m *archive.Tables) map[string]bool {
 // as ever, and the tenant's other tables are published. It is told each time.
 func TestAForeignLogStopsNothing(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	for _, foreign := range []string{"readings", "rollups-1h"} {
 		x := newTables(t)
 		m := x.maker(t, nil)

@@ -10,6 +10,7 @@ import (
 
 	"furrow/jobs/notify"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -326,6 +327,7 @@ func TestRedrivePutsBackWhatItCanRead(t *testing.T) {
 // TestMessagesThatAlwaysFailHoldBackNoOthers: a receiver refuses all messages about some devices, so many that one of
 // them is due after each pause of the target. What it takes arrives with the pauses, closings too.
 func TestMessagesThatAlwaysFailHoldBackNoOthers(t *testing.T) {
+	effort.Alone(t)
 	f, rec := newFixture(t), newReceiver(t)
 	happened, taken, slowest := map[string]time.Time{}, 0, time.Duration(0)
 	rec.refuse = func(_ *http.Request, e cloudEvent) int {

@@ -14,6 +14,7 @@ import (
 
 	"furrow/jobs/notify"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -180,6 +181,7 @@ func TestClosingGoesOnlyToThoseWhoKnowTheOpening(t *testing.T) {
 
 // TestDeadReceiverIsGivenUpAndRedriven: pauses grow, the circuit opens, after three days it ends, and can begin again.
 func TestDeadReceiverIsGivenUpAndRedriven(t *testing.T) {
+	effort.Alone(t)
 	f, rec := newFixture(t), newReceiver(t)
 	rec.refuse = func(*http.Request, cloudEvent) int { return 503 }
 	n := f.notifier(f.client, f.hook(rec.server.URL))
@@ -275,6 +277,7 @@ func TestCircuitOpensAndCloses(t *testing.T) {
 
 // TestManyIncidentsOfAGroupAreFewMessages has a fleet fall silent. Nobody wants a mail for each device.
 func TestManyIncidentsOfAGroupAreFewMessages(t *testing.T) {
+	effort.Alone(t)
 	f, rec := newFixture(t), newReceiver(t)
 	target := f.hook(rec.server.URL)
 	target.GroupBy, target.GroupWait = []string{"rule"}, time.Second

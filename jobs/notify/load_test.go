@@ -10,6 +10,7 @@ import (
 
 	"furrow/jobs/notify"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -45,6 +46,7 @@ func (f *fixture) happenAtOnce(n *notify.Notifier, many int, targets ...schema.T
 // TestManyIncidentsAtOnceAreGroupedWithinGroupWait: 5,000 devices fall silent. One job, after groupWait, sends five
 // messages.
 func TestManyIncidentsAtOnceAreGroupedWithinGroupWait(t *testing.T) {
+	effort.Alone(t)
 	f, rec, am := newFixture(t), newReceiver(t), newAlertmanager(t)
 	ops := f.hook(rec.server.URL)
 	ops.GroupBy, ops.GroupWait = []string{"rule"}, 30*time.Second
@@ -67,6 +69,7 @@ func TestManyIncidentsAtOnceAreGroupedWithinGroupWait(t *testing.T) {
 
 // TestMutedIncidentsDelayNoOthers: a tenant has muted more than a job looks at once, and another one shares the target.
 func TestMutedIncidentsDelayNoOthers(t *testing.T) {
+	effort.Alone(t)
 	f, rec := newFixture(t), newReceiver(t)
 	n := f.notifier(f.client, f.hook(rec.server.URL))
 	m := schema.Mute{ID: "m", Tenant: "contoso", From: tables.TicksOf(start),
