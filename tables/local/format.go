@@ -50,5 +50,5 @@ func markFormat(dir string) error {
 	if _, err := os.Stat(name); err == nil {
 		return nil
 	}
-	return writeFile(name, strconv.Itoa(Format)+"\n")
+	return WriteSecret(name, strconv.Itoa(Format)+"\n")
 }

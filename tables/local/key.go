@@ -26,7 +26,7 @@ func keyIn(dir string, key []byte) ([]byte, error) {
 			key = make([]byte, 64)
 			rand.Read(key) // never fails
 		}
-		return key, writeFile(name, base64.StdEncoding.EncodeToString(key)+"\n")
+		return key, WriteSecret(name, base64.StdEncoding.EncodeToString(key)+"\n")
 	}
 	if err != nil {
 		return nil, err
@@ -41,21 +41,4 @@ func keyIn(dir string, key []byte) ([]byte, error) {
 			"change the key (tokens signed with the old one become invalid)", name)
 	}
 	return kept, nil
-}
-
-// writeFile writes a file that only its owner can read, completely or not at all.
-func writeFile(name, text string) error {
-	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
 }

@@ -112,21 +112,6 @@ func openOn(fs vfs.FS, c Config) (*Server, error) {
 	return s, nil
 }
 
-// makeDir creates dir durably: after a power cut it still exists, with its content.
-func makeDir(dir string) error {
-	if info, err := os.Stat(dir); err == nil && info.IsDir() {
-		return nil
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	parent, err := vfs.Default.OpenDir(filepath.Dir(filepath.Clean(dir)))
-	if err != nil {
-		return err
-	}
-	return errors.Join(parent.Sync(), parent.Close())
-}
-
 func (s *Server) open() (err error) {
 	if err = checkFormat(s.config.Dir); err != nil {
 		return err

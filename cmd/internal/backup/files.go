@@ -9,7 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
+
+	"furrow/tables/local"
 )
 
 // makeEmpty creates dir and its parents, unless it is there, and begins the manifest in it. It refuses a directory that
@@ -91,17 +92,6 @@ func syncFolders(dir string) error {
 		if err != nil || !d.IsDir() {
 			return err
 		}
-		return syncDir(path)
+		return local.SyncDir(path)
 	})
-}
-
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" { // it cannot sync directories
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

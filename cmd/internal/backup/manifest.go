@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"furrow/tables/local"
 )
 
 // manifestFile is the name of the manifest in a backup.
@@ -94,7 +96,7 @@ func (m Manifest) write(dir string) error {
 		err = os.Rename(newManifest(dir), filepath.Join(dir, manifestFile))
 	}
 	if err == nil {
-		err = syncDir(dir)
+		err = local.SyncDir(dir)
 	}
 	return err
 }

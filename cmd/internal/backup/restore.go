@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"furrow/tables/local"
 )
 
 // Restore makes a storage directory from a complete backup. It refuses a directory that has anything in it, and files
@@ -51,7 +53,7 @@ func Restore(
 	if err != nil {
 		return m, errors.Join(err, os.RemoveAll(dir))
 	}
-	return m, syncDir(filepath.Dir(to))
+	return m, local.SyncDir(filepath.Dir(to))
 }
 
 func (m Manifest) restore(from, dir string, read func(io.Reader) io.Reader) error {

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+
+	"furrow/tables/local"
 )
 
 // Take writes a backup to dir, which must not exist or be empty: the files of an archive that storage wrote, and those
@@ -40,7 +42,7 @@ func Take(dir string, from io.Reader, storage string, own []string) (m Manifest,
 	if err != nil {
 		return m, errors.Join(fmt.Errorf("backup %s: %w", dir, err), undo())
 	}
-	return m, syncDir(filepath.Dir(dir))
+	return m, local.SyncDir(filepath.Dir(dir))
 }
 
 func (m *Manifest) extract(dir string, from io.Reader) error {

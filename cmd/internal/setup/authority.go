@@ -17,6 +17,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"furrow/tables/local"
 )
 
 // TLSFolder, in a data directory, holds its certificate authority and its certificates.
@@ -78,10 +80,10 @@ func newAuthority(file, keyFile string, hosts []string) (*authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := writeFile(keyFile, keyPEM); err != nil {
+	if err := local.WriteSecret(keyFile, string(keyPEM)); err != nil {
 		return nil, err
 	}
-	return &authority{file, certificate, key}, writeFile(file, encodeCertificate(der))
+	return &authority{file, certificate, key}, local.WriteSecret(file, string(encodeCertificate(der)))
 }
 
 // issue creates a server's certificate with a new key, and also returns both as PEM.
@@ -136,15 +138,6 @@ func newKey() (*ecdsa.PrivateKey, []byte, error) {
 	}
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	return key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), err
-}
-
-// writeFile replaces a file atomically. Only the owner can read it.
-func writeFile(name string, content []byte) error {
-	next := name + ".new"
-	if err := os.WriteFile(next, content, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(next, name)
 }
 
 // DeviceAuthorities returns a function that returns the certificate authorities in a PEM file as it is now.

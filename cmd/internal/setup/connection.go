@@ -31,7 +31,7 @@ const endpointFile = "endpoint"
 
 // WriteEndpoint stores the URL of the token endpoint in a data directory.
 func WriteEndpoint(dir, url string) error {
-	return writeFile(filepath.Join(dir, endpointFile), []byte(url+"\n"))
+	return local.WriteSecret(filepath.Join(dir, endpointFile), url+"\n")
 }
 
 // Endpoint returns the URL that was stored last, if any.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"furrow/tables/azuretest/must"
+	"furrow/tables/local"
 )
 
 func TestAuthorityCanSignForItsHostsAlone(t *testing.T) {
@@ -63,8 +64,8 @@ func TestAuthorityWithoutConstraintsSignsForEveryHost(t *testing.T) {
 	template := must.Have(newCertificate("an earlier version", authorityLife))(t)
 	template.IsCA, template.MaxPathLenZero, template.KeyUsage = true, true, x509.KeyUsageCertSign
 	der := must.Have(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
-	must.Succeed(t, writeFile(filepath.Join(dir, "ca.pem"), encodeCertificate(der)))
-	must.Succeed(t, writeFile(filepath.Join(dir, "ca.key"), keyPEM))
+	must.Succeed(t, local.WriteSecret(filepath.Join(dir, "ca.pem"), string(encodeCertificate(der))))
+	must.Succeed(t, local.WriteSecret(filepath.Join(dir, "ca.key"), string(keyPEM)))
 	served := mustSelfSign(t, dir, "any.example", "203.0.113.9")
 	for _, host := range []string{"any.example", "203.0.113.9"} {
 		if _, err := leaf(t, served).Verify(x509.VerifyOptions{Roots: roots(t, served.CAFile), DNSName: host}); err != nil {

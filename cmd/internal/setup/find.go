@@ -14,6 +14,7 @@ import (
 	"github.com/xrash/smetrics"
 
 	"furrow/tables"
+	"furrow/tables/local"
 )
 
 // connectionFile, in a data directory, contains the connection string of the storage that serves it.
@@ -22,7 +23,7 @@ const connectionFile = "connection"
 // WriteConnection stores the connection string in the data directory. It contains the key, so only the owner can read
 // it. It ends without a line break, so that other programs can take the content as it is.
 func WriteConnection(dir string, a tables.Account) error {
-	return writeFile(filepath.Join(dir, connectionFile), []byte(ConnectionString(a)))
+	return local.WriteSecret(filepath.Join(dir, connectionFile), ConnectionString(a))
 }
 
 // ErrNotServed means that no storage serves a directory.

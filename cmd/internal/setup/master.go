@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"furrow/sas"
+	"furrow/tables/local"
 )
 
 // MasterVariable names the environment variable that may hold the master key.
@@ -76,31 +77,14 @@ func ReadMaster(file string) (key sas.SealingKey, err error) {
 // It never replaces a file, because the keys that the old one has sealed would be lost.
 func CreateMaster(file string) (err error) {
 	next := file + "." + rand.Text()
-	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
+	if err := local.WriteSecret(next, sas.NewSealingKey().Base64()+"\n"); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.Remove(next)) }()
-	_, err = f.WriteString(sas.NewSealingKey().Base64() + "\n")
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
 	if err := os.Link(next, file); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return syncDirectory(filepath.Dir(file))
-}
-
-// syncDirectory makes file names durable. Windows needs no such call.
-func syncDirectory(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return local.SyncDir(filepath.Dir(file))
 }
 
 // FollowMaster returns a function that returns the master key in a file as it is now. The file must be one that

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"furrow/tables/local"
 )
 
 // A server's certificate is valid for certificateLife, and is replaced renewBefore its end, also while the server
@@ -71,7 +73,7 @@ func (s *selfSigned) renew() error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(s.file, pem); err != nil {
+	if err := local.WriteSecret(s.file, string(pem)); err != nil {
 		return err
 	}
 	s.current = pair
