@@ -3,6 +3,7 @@ package sas
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"furrow/tables"
@@ -35,11 +36,37 @@ func (i *Issuer) wake(ctx context.Context, d *schema.Device, now time.Time) erro
 	if d.Noted >= tables.TicksOf(now.Add(-noteOver)) {
 		until = max(until, tables.TicksOf(now.Add(NoteAhead)))
 	}
-	noted, err := i.note(ctx, *d, func(awake tables.Ticks) tables.Ticks { return max(awake, until) })
-	if err == nil && noted {
+	noted, err := i.noteOnce(ctx, *d, until)
+	if err != nil {
+		return err
+	}
+	if d.NotedIn = noted; noted != "" {
 		d.Noted = until
 	}
-	return err
+	return nil
+}
+
+// noteOnce needs no look at the membership where nobody has changed it since the last note. If somebody has, it is a
+// conflict.
+func (i *Issuer) noteOnce(ctx context.Context, d schema.Device, until tables.Ticks) (tables.ETag, error) {
+	if d.NotedIn == "" {
+		return i.note(ctx, d, func(awake tables.Ticks) tables.Ticks { return max(awake, until) })
+	}
+	noted, err := i.merge(ctx, d.Member(), until, d.NotedIn)
+	if tables.Absent(err) {
+		err = fmt.Errorf("%w: %w", tables.ErrConflict, err)
+	}
+	return noted, err
+}
+
+func (i *Issuer) merge(ctx context.Context, m schema.Member, awake tables.Ticks, version tables.ETag) (
+	tables.ETag, error,
+) {
+	written, err := i.Registry.Fleet.Do(ctx, tables.Merge(m.Waking(awake), version))
+	if err != nil {
+		return "", err
+	}
+	return written.ETags[0], nil
 }
 
 // Ring has the next run of every pipeline look at a device which has a token, whatever it rests for: its note changes,
@@ -65,24 +92,29 @@ func (i *Issuer) Ring(ctx context.Context, device schema.DeviceID, late tables.T
 	return err
 }
 
-// note changes until when the membership of a device says that its tokens let it write. It reports false where somebody
-// else maintains it.
-func (i *Issuer) note(ctx context.Context, d schema.Device, change func(tables.Ticks) tables.Ticks) (bool, error) {
+// note changes until when the membership of a device says that its tokens let it write, and returns its version, which
+// is empty where somebody else maintains it.
+func (i *Issuer) note(ctx context.Context, d schema.Device, change func(tables.Ticks) tables.Ticks) (
+	version tables.ETag, err error,
+) {
 	for range tries {
-		m, _, err := i.Registry.memberOf(ctx, d, d.Tenant)
+		var m schema.Member
+		m, _, err = i.Registry.memberOf(ctx, d, d.Tenant)
 		switch {
 		case errors.Is(err, schema.ErrNewer), tables.Absent(err): // a newer program maintains it, or it is being removed
-			return false, nil
+			return "", nil
 		case err == nil && m.Next != "": // the record does not name its new tenant yet
 			if _, err = i.Registry.finishMove(ctx, m); err == nil {
-				return false, tables.ErrConflict
+				return "", tables.ErrConflict
 			}
-		case err == nil && change(m.Awake) != m.Awake:
-			_, err = i.Registry.Fleet.Do(ctx, tables.Merge(m.Waking(change(m.Awake)), m.ETag))
+		case err == nil && change(m.Awake) == m.Awake:
+			return m.ETag, nil
+		case err == nil:
+			version, err = i.merge(ctx, m, change(m.Awake), m.ETag)
 		}
 		if !errors.Is(err, tables.ErrConflict) {
-			return err == nil, err
+			return version, err
 		}
 	}
-	return false, tables.ErrConflict
+	return "", tables.ErrConflict
 }

@@ -164,7 +164,7 @@ func (i *Issuer) authenticate(ctx context.Context, device schema.DeviceID, heade
 // completes a registration that was interrupted. The device's fleet row exists before Issue returns
 // its first token.
 func (i *Issuer) Issue(ctx context.Context, device schema.DeviceID, e schema.Enrollment) (Answer, error) {
-	d, err := i.find(ctx, device, e)
+	d, err := i.find(ctx, device, e, true)
 	for range tries {
 		if err != nil {
 			return Answer{}, err
@@ -173,14 +173,16 @@ func (i *Issuer) Issue(ctx context.Context, device schema.DeviceID, e schema.Enr
 		if a, err = i.issue(ctx, d, e); !errors.Is(err, tables.ErrConflict) {
 			return a, err
 		}
-		d, err = i.find(ctx, device, e)
+		d, err = i.find(ctx, device, e, false)
 	}
 	return Answer{}, cmp.Or(err, tables.ErrConflict)
 }
 
-// find returns the record of a device and ensures that its fleet row exists. The record of a new
-// device has no version: it is inserted with the first token.
-func (i *Issuer) find(ctx context.Context, device schema.DeviceID, e schema.Enrollment) (schema.Device, error) {
+// find returns the record of a device and ensures that its fleet row exists, unless noted and the record has the row's
+// version. The record of a new device has no version of its own: it is inserted with the first token.
+func (i *Issuer) find(ctx context.Context, device schema.DeviceID, e schema.Enrollment, noted bool) (
+	schema.Device, error,
+) {
 	if d, ok := i.known.get(device); ok && d.Enrollment == e.ID { // else it may have been removed, and registered again
 		return d, nil
 	}
@@ -188,7 +190,10 @@ func (i *Issuer) find(ctx context.Context, device schema.DeviceID, e schema.Enro
 	removed := err == nil && d.Status.MayRegister()
 	switch {
 	case err == nil && !removed:
-		if !d.Status.Left() {
+		if !noted {
+			d.NotedIn = ""
+		}
+		if !d.Status.Left() && d.NotedIn == "" {
 			err = i.Registry.follow(ctx, d)
 		}
 		return d, err

@@ -17,7 +17,7 @@ func TestAKnownRecordIsTheStoredOne(t *testing.T) {
 		Kept: schema.Kept{Members: []schema.KeptMember{{Tenant: "fabrikam", Spans: at, Next: "contoso", Watermark: 3,
 			Imports: schema.Imports{{ID: 1, From: 2, To: 3, Until: 4}}}}, Placements: []schema.Placement{{Site: "yard"}}},
 		Tokens: []schema.Token{{Policy: "c2-7", From: 1, To: 2, Expiry: 3, Fingerprint: "ab", Commands: "c3"}}, Noted: 9,
-		ETag: `W/"datetime'2026'"`}
+		NotedIn: "note", ETag: `W/"datetime'2026'"`}
 	for f, v := range reflect.ValueOf(d).Fields() {
 		if v.IsZero() {
 			t.Errorf("the test leaves out %s", f.Name)

@@ -200,6 +200,7 @@ func (r Registry) Update(
 		if err := change(&d); err != nil {
 			return d, err
 		}
+		d.NotedIn = ""
 		if err = r.replace(ctx, &d); !errors.Is(err, tables.ErrConflict) {
 			return d, err
 		}

@@ -34,7 +34,10 @@ type Device struct {
 	// Noted is the Awake that its membership has at least: until when tokens let the device write. It is written after
 	// that one.
 	Noted tables.Ticks `row:"Noted,int64,omitzero"`
-	ETag  tables.ETag  // of the version that was read
+	// NotedIn is the version of its membership that the last note made, which agrees with the record. Whoever changes the
+	// record otherwise takes it away.
+	NotedIn tables.ETag `row:"NotedIn,omitzero"`
+	ETag    tables.ETag // of the version that was read
 }
 
 // A Position is in degrees, as in WGS 84.
@@ -89,10 +92,10 @@ func setNonzero(e *tables.Entity, name string, v tables.Value) {
 	}
 }
 
-// DeviceSummary lists the properties of a record without the tokens, which are most of it.
+// DeviceSummary lists the properties of a record without the tokens, which are most of it, and their note.
 func DeviceSummary() []string {
 	all := append(tables.Columns[Device](), FormatProperty, "Lat", "Lon")
-	return slices.DeleteFunc(all, func(name string) bool { return name == "Tokens" })
+	return slices.DeleteFunc(all, func(name string) bool { return name == "Tokens" || name == "NotedIn" })
 }
 
 // packed returns a value as JSON, or no value if n is 0. Maps are sorted by key.

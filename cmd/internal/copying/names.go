@@ -86,7 +86,7 @@ func (c *Copy) keep(table string) func(tables.Entity) bool {
 func (c *Copy) notes(table string) []string {
 	switch table {
 	case c.Names.Devices():
-		return []string{"Tokens", "Noted"}
+		return []string{"Tokens", "Noted", "NotedIn"}
 	case c.Names.Fleet():
 		return []string{"Awake"}
 	}

@@ -138,11 +138,11 @@ func without(p config.Pipeline) (all []string) {
 	return all
 }
 
-// What storage is asked for a token: the policies, the enrollment, the record, and writing it. A note reads the
-// membership and changes it.
+// What storage is asked for a token: the policies, the enrollment, the record, and writing it. A note changes the
+// membership.
 const (
 	tokenOperations = 4
-	noteOperations  = 2
+	noteOperations  = 1
 )
 
 func (e *Estimate) cost(f Fleet) {
