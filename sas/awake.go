@@ -36,37 +36,38 @@ func (i *Issuer) wake(ctx context.Context, d *schema.Device, now time.Time) erro
 	if d.Noted >= tables.TicksOf(now.Add(-noteOver)) {
 		until = max(until, tables.TicksOf(now.Add(NoteAhead)))
 	}
-	noted, err := i.noteOnce(ctx, *d, until)
+	m, err := i.noteOnce(ctx, *d, until)
 	if err != nil {
 		return err
 	}
-	if d.NotedIn = noted; noted != "" {
-		d.Noted = until
+	if d.NotedIn = m.ETag; m.ETag != "" {
+		d.Noted = m.Awake
 	}
 	return nil
 }
 
 // noteOnce needs no look at the membership where nobody has changed it since the last note. If somebody has, it is a
-// conflict.
-func (i *Issuer) noteOnce(ctx context.Context, d schema.Device, until tables.Ticks) (tables.ETag, error) {
+// conflict. What has the version in a record says what the record says, so a note by an old record takes nothing back.
+func (i *Issuer) noteOnce(ctx context.Context, d schema.Device, until tables.Ticks) (schema.Member, error) {
 	if d.NotedIn == "" {
 		return i.note(ctx, d, func(awake tables.Ticks) tables.Ticks { return max(awake, until) })
 	}
-	noted, err := i.merge(ctx, d.Member(), until, d.NotedIn)
+	m := d.Member()
+	m.ETag = d.NotedIn
+	err := i.merge(ctx, &m, until)
 	if tables.Absent(err) {
 		err = fmt.Errorf("%w: %w", tables.ErrConflict, err)
 	}
-	return noted, err
+	return m, err
 }
 
-func (i *Issuer) merge(ctx context.Context, m schema.Member, awake tables.Ticks, version tables.ETag) (
-	tables.ETag, error,
-) {
-	written, err := i.Registry.Fleet.Do(ctx, tables.Merge(m.Waking(awake), version))
-	if err != nil {
-		return "", err
+// merge changes a membership whose version is that of m, and m.
+func (i *Issuer) merge(ctx context.Context, m *schema.Member, awake tables.Ticks) error {
+	written, err := i.Registry.Fleet.Do(ctx, tables.Merge(m.Waking(awake), m.ETag))
+	if err == nil {
+		m.Awake, m.ETag = awake, written.ETags[0]
 	}
-	return written.ETags[0], nil
+	return err
 }
 
 // Ring has the next run of every pipeline look at a device which has a token, whatever it rests for: its note changes,
@@ -92,29 +93,26 @@ func (i *Issuer) Ring(ctx context.Context, device schema.DeviceID, late tables.T
 	return err
 }
 
-// note changes until when the membership of a device says that its tokens let it write, and returns its version, which
-// is empty where somebody else maintains it.
+// note changes until when the membership of a device says that its tokens let it write, and returns the membership. It
+// has no version where somebody else maintains it.
 func (i *Issuer) note(ctx context.Context, d schema.Device, change func(tables.Ticks) tables.Ticks) (
-	version tables.ETag, err error,
+	schema.Member, error,
 ) {
 	for range tries {
-		var m schema.Member
-		m, _, err = i.Registry.memberOf(ctx, d, d.Tenant)
+		m, _, err := i.Registry.memberOf(ctx, d, d.Tenant)
 		switch {
 		case errors.Is(err, schema.ErrNewer), tables.Absent(err): // a newer program maintains it, or it is being removed
-			return "", nil
+			return schema.Member{}, nil
 		case err == nil && m.Next != "": // the record does not name its new tenant yet
 			if _, err = i.Registry.finishMove(ctx, m); err == nil {
-				return "", tables.ErrConflict
+				return m, tables.ErrConflict
 			}
-		case err == nil && change(m.Awake) == m.Awake:
-			return m.ETag, nil
-		case err == nil:
-			version, err = i.merge(ctx, m, change(m.Awake), m.ETag)
+		case err == nil && change(m.Awake) != m.Awake:
+			err = i.merge(ctx, &m, change(m.Awake))
 		}
 		if !errors.Is(err, tables.ErrConflict) {
-			return version, err
+			return m, err
 		}
 	}
-	return "", tables.ErrConflict
+	return schema.Member{}, tables.ErrConflict
 }

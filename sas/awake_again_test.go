@@ -1,6 +1,8 @@
 package sas_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -106,6 +108,57 @@ func TestWhatHappensToASleepingDeviceIsHeeded(t *testing.T) {
 			moved, placed := strings.HasSuffix(name, "move"), strings.HasSuffix(name, "site")
 			if moved && d.Tenant != "fabrikam" || placed && d.Site != "roof" {
 				t.Errorf("the record is %+v", d)
+			}
+		})
+	}
+}
+
+// TestRandomLivesAreNoted: an endpoint, another one that loses requests and answers, and those who change
+// devices, in random order. No token that was handed out outlives the note, and in the end the membership agrees with
+// the record.
+func TestRandomLivesAreNoted(t *testing.T) {
+	for n := range 4 {
+		seed := rand.Uint64()
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Logf("seed %d", seed)
+			y, random := newFixture(t, nil), rand.New(rand.NewPCG(seed, 0))
+			config := y.issuer.IssuerConfig
+			config.Registry = y.registryOf(y.connect(&faults.Transport{Plan: faults.Random{Seed: seed,
+				Rates: map[faults.Fault]float64{faults.AnswerLost: .1, faults.Twice: .1, faults.Cut: .1}}}))
+			broken := must.Have(sas.NewIssuer(config))(t)
+			y.mustIssue("pump-7")
+			tenants, last := []schema.Tenant{"contoso", "fabrikam", "tailspin"}, tables.Ticks(0)
+			for range 60 {
+				switch issuer := []*sas.Issuer{y.issuer, broken}[random.IntN(2)]; random.IntN(6) {
+				case 0:
+					y.slept("pump-7")
+					last = 0
+				case 1:
+					_ = issuer.Ring(t.Context(), "pump-7", 0) // faults may prevent it, and all that follows
+				case 2:
+					_, _ = issuer.Registry.Change(t.Context(), "pump-7", func(d *schema.Device) error {
+						d.Site = schema.Site(fmt.Sprint("site", random.IntN(3)))
+						return nil
+					})
+				case 3:
+					_, _ = issuer.Registry.Move(t.Context(), sas.Move{Device: "pump-7", To: tenants[random.IntN(3)]})
+				default:
+					e := y.enrollment
+					e.Life = time.Duration(1+random.IntN(10)) * time.Hour
+					a, err := issuer.Issue(t.Context(), "pump-7", e)
+					if err != nil {
+						continue
+					}
+					last = max(last, tables.TicksOf(a.Expires))
+					if got := y.awake("pump-7"); got != 0 && got < last {
+						t.Fatalf("a token ends at %v, and it is awake until %v", last.Time(), got.Time())
+					}
+				}
+			}
+			y.slept("pump-7")
+			y.wakes("pump-7")
+			if d, m := must.Have(y.registry.Get(t.Context(), "pump-7"))(t), y.member("pump-7"); m.Next != "" {
+				t.Errorf("the record is %+v, and the membership %+v", d, m)
 			}
 		})
 	}
