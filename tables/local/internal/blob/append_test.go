@@ -85,7 +85,7 @@ func (f *fixture) total() (n int) {
 func TestAppendBlobHas50000Blocks(t *testing.T) {
 	f := withData(t)
 	f.createAppend("/data/x")
-	c := must.Have(f.service.lookup("data"))(t)
+	c := must.Have(f.service.containers.lookup("data"))(t)
 	record := must.Have(json.Marshal(record{Append: true, Appended: maxAppended - 1, Changed: 1, Created: 1}))(t)
 	b := f.store.Batch()
 	b.Set(blobKey(c.ID, "x"), record)

@@ -19,7 +19,7 @@ func (s *Service) blame(err error) error {
 	if findErr != nil {
 		return errors.Join(err, findErr)
 	}
-	for _, c := range s.containers {
+	for _, c := range s.containers.all {
 		if c.ID == m.Owner {
 			name = c.Name + "/" + name
 		}

@@ -60,9 +60,9 @@ func appendBlockList(dst []byte, name string, blocks []block) []byte {
 // allBlocks returns a blob's blocks of both kinds at one moment. The record is nil if
 // none was committed. It is an error if there are neither.
 func (s *Service) allBlocks(at target) (rec *record, committed, uncommitted []block, err error) {
-	s.schema.RLock()
-	defer s.schema.RUnlock()
-	in, err := s.find(at.container)
+	s.containers.RLock()
+	defer s.containers.RUnlock()
+	in, err := s.containers.find(at.container)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -37,9 +37,9 @@ func (s *Service) change(r *wire.Request, g *auth.Grant, at target, step func(*c
 // applied is the part of change that holds locks.
 func (s *Service) applied(r *wire.Request, g *auth.Grant, at target,
 	step func(*change) error) (c *change, wait func() error, err error) {
-	s.schema.RLock()
-	defer s.schema.RUnlock()
-	in, err := s.find(at.container)
+	s.containers.RLock()
+	defer s.containers.RUnlock()
+	in, err := s.containers.find(at.container)
 	if err == nil {
 		err = g.Recheck(in.Policies, r.Clock())
 	}

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"sync"
 
 	"furrow/tables/local/internal/auth"
+	"furrow/tables/local/internal/content"
 	"furrow/tables/local/internal/store"
 	"furrow/tables/local/internal/wire"
 )
@@ -20,22 +22,31 @@ type container struct {
 	Policies []auth.Policy     `json:",omitempty"`
 }
 
+// Containers serve the operations of containers. Writers of blobs hold them for reading until Apply, so that no blob
+// outlives its container.
+type containers struct {
+	sync.RWMutex
+	all     map[string]*container
+	store   *store.Store
+	content *content.Keeper
+}
+
 func containerKey(name string) []byte { return append([]byte{store.PrefixContainer}, name...) }
 
 // load reads the records of all containers.
-func (s *Service) load() error {
-	for c, err := range store.Records[container](s.store, containerKey(""), []byte{store.PrefixContainer + 1}) {
+func (cs *containers) load() error {
+	for c, err := range store.Records[container](cs.store, containerKey(""), []byte{store.PrefixContainer + 1}) {
 		if err != nil {
 			return err
 		}
-		s.containers[c.Name] = c
+		cs.all[c.Name] = c
 	}
 	return nil
 }
 
-// find returns a container's record. The caller holds schema.
-func (s *Service) find(name string) (*container, error) {
-	if c, ok := s.containers[name]; ok {
+// find returns a container's record. The caller holds the lock.
+func (cs *containers) find(name string) (*container, error) {
+	if c, ok := cs.all[name]; ok {
 		return c, nil
 	}
 	if err := checkName(name); err != nil && !slices.Contains(systemContainers, name) {
@@ -44,14 +55,14 @@ func (s *Service) find(name string) (*container, error) {
 	return nil, errContainerNotFound
 }
 
-// lookup is find for callers that do not hold schema.
-func (s *Service) lookup(name string) (*container, error) {
-	s.schema.RLock()
-	defer s.schema.RUnlock()
-	return s.find(name)
+// lookup is find for callers that do not hold the lock.
+func (cs *containers) lookup(name string) (*container, error) {
+	cs.RLock()
+	defer cs.RUnlock()
+	return cs.find(name)
 }
 
-func (s *Service) createContainer(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
+func (cs *containers) create(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
 	metadata, err := r.ParseMetadata()
 	if err != nil {
 		return err
@@ -59,21 +70,21 @@ func (s *Service) createContainer(w http.ResponseWriter, r *wire.Request, g *aut
 	if err := checkName(at.container); err != nil {
 		return err
 	}
-	s.schema.Lock()
-	defer s.schema.Unlock()
-	if _, exists := s.containers[at.container]; exists {
+	cs.Lock()
+	defer cs.Unlock()
+	if _, exists := cs.all[at.container]; exists {
 		return errContainerExists // durable, because its creation held this lock
 	}
-	if err := s.store.Room.Check(true); err != nil { // what exists takes no room
+	if err := cs.store.Room.Check(true); err != nil { // what exists takes no room
 		return err
 	}
-	b := s.store.Batch()
-	id, err := s.store.NewID(b, store.PrefixContainer)
+	b := cs.store.Batch()
+	id, err := cs.store.NewID(b, store.PrefixContainer)
 	if err != nil {
 		return err
 	}
-	c := &container{ID: id, Name: at.container, Changed: s.store.Clock.Tick(r.Now, 0), Metadata: metadata}
-	if err := s.keep(b, c); err != nil {
+	c := &container{ID: id, Name: at.container, Changed: cs.store.Clock.Tick(r.Now, 0), Metadata: metadata}
+	if err := cs.keep(b, c); err != nil {
 		return err
 	}
 	setVersion(w.Header(), c.Changed)
@@ -82,29 +93,29 @@ func (s *Service) createContainer(w http.ResponseWriter, r *wire.Request, g *aut
 
 // keep stores c together with the writes in b and waits for the disk. Changes of
 // containers are rare, and block everything else until they are durable. The caller
-// holds schema.
-func (s *Service) keep(b *store.Batch, c *container) error {
+// holds the lock.
+func (cs *containers) keep(b *store.Batch, c *container) error {
 	record, err := json.Marshal(c)
 	if err != nil {
 		return err
 	}
 	b.Set(containerKey(c.Name), record)
-	if err := s.store.Apply(b)(); err != nil {
+	if err := cs.store.Apply(b)(); err != nil {
 		return err
 	}
-	s.containers[c.Name] = c
+	cs.all[c.Name] = c
 	return nil
 }
 
-// changeContainer changes a container's record if the request's conditions are met, and answers.
-func (s *Service) changeContainer(w http.ResponseWriter, r *wire.Request, name string, change func(*container)) error {
+// change changes a container's record if the request's conditions are met, and answers.
+func (cs *containers) change(w http.ResponseWriter, r *wire.Request, name string, change func(*container)) error {
 	cond, err := parseWriteConditions(r.Header)
 	if err != nil {
 		return err
 	}
-	s.schema.Lock()
-	defer s.schema.Unlock()
-	old, err := s.find(name)
+	cs.Lock()
+	defer cs.Unlock()
+	old, err := cs.find(name)
 	if err != nil {
 		return err
 	}
@@ -112,26 +123,26 @@ func (s *Service) changeContainer(w http.ResponseWriter, r *wire.Request, name s
 		return err
 	}
 	c := *old
-	c.Changed = s.store.Clock.Tick(r.Now, old.Changed)
+	c.Changed = cs.store.Clock.Tick(r.Now, old.Changed)
 	change(&c)
-	if err := s.keep(s.store.Batch(), &c); err != nil {
+	if err := cs.keep(cs.store.Batch(), &c); err != nil {
 		return err
 	}
 	setVersion(w.Header(), c.Changed)
 	return wire.Empty(w, http.StatusOK)
 }
 
-func (s *Service) setContainerMetadata(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
+func (cs *containers) setMetadata(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
 	metadata, err := r.ParseMetadata()
 	if err != nil {
 		return err
 	}
-	return s.changeContainer(w, r, at.container, func(c *container) { c.Metadata = metadata })
+	return cs.change(w, r, at.container, func(c *container) { c.Metadata = metadata })
 }
 
-// containerProperties answers with the properties and metadata of a container.
-func (s *Service) containerProperties(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
-	c, err := s.lookup(at.container)
+// properties answers with the properties and metadata of a container.
+func (cs *containers) properties(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
+	c, err := cs.lookup(at.container)
 	if err != nil {
 		return err
 	}
@@ -147,48 +158,48 @@ func (s *Service) containerProperties(w http.ResponseWriter, r *wire.Request, g 
 	return wire.Empty(w, http.StatusOK)
 }
 
-func (s *Service) deleteContainer(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
+func (cs *containers) delete(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
 	cond, err := parseWriteConditions(r.Header)
 	if err != nil {
 		return err
 	}
-	s.schema.Lock()
-	defer s.schema.Unlock()
-	c, err := s.find(at.container)
+	cs.Lock()
+	defer cs.Unlock()
+	c, err := cs.find(at.container)
 	if err != nil {
 		return err
 	}
 	if err := cond.forWrite(c.Changed); err != nil {
 		return err
 	}
-	b := s.store.Batch()
+	b := cs.store.Batch()
 	b.Delete(containerKey(c.Name))
 	for _, prefix := range []byte{store.PrefixBlob, store.PrefixBlocks, store.PrefixStaged} {
 		b.DeleteRange(c.ID.Key(prefix), store.After(c.ID.Key(prefix)))
 	}
-	files, err := s.content.DropAll(b, c.ID)
+	files, err := cs.content.DropAll(b, c.ID)
 	if err != nil {
 		return err
 	}
-	if err := s.store.Apply(b)(); err != nil {
+	if err := cs.store.Apply(b)(); err != nil {
 		return err
 	}
-	delete(s.containers, c.Name)
-	s.content.Remove(files)
+	delete(cs.all, c.Name)
+	cs.content.Remove(files)
 	return wire.Empty(w, http.StatusAccepted)
 }
 
 // policies returns a container's stored access policies, for the verifier.
-func (s *Service) policies(name string) []auth.Policy {
-	c, err := s.lookup(name)
+func (cs *containers) policies(name string) []auth.Policy {
+	c, err := cs.lookup(name)
 	if err != nil {
 		return nil
 	}
 	return c.Policies
 }
 
-func (s *Service) getACL(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
-	c, err := s.lookup(at.container)
+func (cs *containers) getACL(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
+	c, err := cs.lookup(at.container)
 	if err != nil {
 		return err
 	}
@@ -198,10 +209,35 @@ func (s *Service) getACL(w http.ResponseWriter, r *wire.Request, g *auth.Grant, 
 
 // setACL replaces a container's stored access policies. The change is in force when
 // it is answered; on Azure it takes up to 30 s.
-func (s *Service) setACL(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
+func (cs *containers) setACL(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
 	policies, err := auth.ReadPolicies(r, "")
 	if err != nil {
 		return err
 	}
-	return s.changeContainer(w, r, at.container, func(c *container) { c.Policies = policies })
+	return cs.change(w, r, at.container, func(c *container) { c.Policies = policies })
+}
+
+// list lists the account's containers by name.
+func (cs *containers) list(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
+	l, err := parseListing(r)
+	if err != nil {
+		return err
+	}
+	p := newPage(r, &l, "Containers", "")
+	lower, upper := l.bounds()
+	end := []byte{store.PrefixContainer + 1}
+	if upper != "" {
+		end = containerKey(upper)
+	}
+	for c, err := range store.Records[container](cs.store, containerKey(lower), end) {
+		if err != nil {
+			return err
+		}
+		if p.full() {
+			p.next = c.Name
+			break
+		}
+		p.addContainer(c)
+	}
+	return wire.XML(w, http.StatusOK, p.document())
 }

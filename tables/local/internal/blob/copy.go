@@ -49,7 +49,7 @@ func (s *Service) copyBlob(w http.ResponseWriter, r *wire.Request, g *auth.Grant
 	if err != nil {
 		return err
 	}
-	if _, err := s.lookup(at.container); err != nil {
+	if _, err := s.containers.lookup(at.container); err != nil {
 		return err
 	}
 	from, source, err := s.source(r, g)

@@ -38,9 +38,9 @@ type part struct {
 // open opens the current version of a blob. choose selects the bytes to read, or
 // returns an error; if it selects none, open does not look up their contents.
 func (s *Service) open(at target, choose func(*record) (span, error)) (v *view, err error) {
-	s.schema.RLock()
-	defer s.schema.RUnlock()
-	in, err := s.find(at.container)
+	s.containers.RLock()
+	defer s.containers.RUnlock()
+	in, err := s.containers.find(at.container)
 	if err != nil {
 		return nil, err
 	}

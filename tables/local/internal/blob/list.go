@@ -76,7 +76,7 @@ func (s *Service) listBlobs(w http.ResponseWriter, r *wire.Request, g *auth.Gran
 	if err != nil {
 		return err
 	}
-	c, err := s.lookup(at.container)
+	c, err := s.containers.lookup(at.container)
 	if err != nil {
 		return err
 	}
@@ -127,29 +127,4 @@ func (l *listing) group(name string) string {
 		return ""
 	}
 	return l.prefix + head + l.delimiter
-}
-
-// listContainers lists the account's containers by name.
-func (s *Service) listContainers(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
-	l, err := parseListing(r)
-	if err != nil {
-		return err
-	}
-	p := newPage(r, &l, "Containers", "")
-	lower, upper := l.bounds()
-	end := []byte{store.PrefixContainer + 1}
-	if upper != "" {
-		end = containerKey(upper)
-	}
-	for c, err := range store.Records[container](s.store, containerKey(lower), end) {
-		if err != nil {
-			return err
-		}
-		if p.full() {
-			p.next = c.Name
-			break
-		}
-		p.addContainer(c)
-	}
-	return wire.XML(w, http.StatusOK, p.document())
 }

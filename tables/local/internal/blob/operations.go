@@ -17,7 +17,7 @@ func (s *Service) router() *route.Router[target] {
 
 func (s *Service) operations() []route.Operation[target] {
 	return append(route.OfService[target](onAccount, s.own), []route.Operation[target]{
-		{Name: "List Containers", On: onAccount, Method: "GET", Comp: "list", Account: "s:l", Do: s.listContainers},
+		{Name: "List Containers", On: onAccount, Method: "GET", Comp: "list", Account: "s:l", Do: s.containers.list},
 		{Name: "Get Account Information", On: onKind, Method: "GET", Head: true, Comp: "properties",
 			Allow: route.Itself, Account: ":*", Do: accountKind},
 		{Name: "Back Up Storage", On: onAccount, Method: "GET", Comp: "backup",
@@ -32,16 +32,16 @@ func (s *Service) operations() []route.Operation[target] {
 		{Name: "Blob Batch", On: onAccount, Method: "POST", Comp: "batch", Allow: route.Itself, Account: ":*", Do: s.batch},
 		{Name: "Blob Batch", On: onContainer, Method: "POST", Comp: "batch", Allow: route.Itself, Account: ":*", Do: s.batch},
 
-		{Name: "Create Container", On: onContainer, Method: "PUT", Account: "c:cw", Do: s.createContainer},
-		{Name: "Delete Container", On: onContainer, Method: "DELETE", Account: "c:d", Do: s.deleteContainer},
+		{Name: "Create Container", On: onContainer, Method: "PUT", Account: "c:cw", Do: s.containers.create},
+		{Name: "Delete Container", On: onContainer, Method: "DELETE", Account: "c:d", Do: s.containers.delete},
 		{Name: "Get Container Properties", On: onContainer, Method: "GET", Head: true, Account: "c:r",
-			Do: s.containerProperties},
+			Do: s.containers.properties},
 		{Name: "Get Container Metadata", On: onContainer, Method: "GET", Head: true, Comp: "metadata", Account: "c:r",
-			Do: s.containerProperties},
+			Do: s.containers.properties},
 		{Name: "Set Container Metadata", On: onContainer, Method: "PUT", Comp: "metadata", Grows: true, Account: "c:w",
-			Do: s.setContainerMetadata},
-		{Name: "Get Container ACL", On: onContainer, Method: "GET", Head: true, Comp: "acl", Do: s.getACL},
-		{Name: "Set Container ACL", On: onContainer, Method: "PUT", Comp: "acl", Do: s.setACL},
+			Do: s.containers.setMetadata},
+		{Name: "Get Container ACL", On: onContainer, Method: "GET", Head: true, Comp: "acl", Do: s.containers.getACL},
+		{Name: "Set Container ACL", On: onContainer, Method: "PUT", Comp: "acl", Do: s.containers.setACL},
 		{Name: "List Blobs", On: onContainer, Method: "GET", Comp: "list", Allow: "l", Account: "c:l", Do: s.listBlobs},
 
 		{Name: "Put Blob", On: onBlob, Method: "PUT", Allow: "cw", Grows: true, Account: "o:cw", Do: s.putBlob},

@@ -62,7 +62,7 @@ func (s *Service) putBlob(w http.ResponseWriter, r *wire.Request, g *auth.Grant,
 	if rec.Append = r.Header.Get("x-ms-blob-type") == appendBlob; !rec.Append {
 		sums.md5, sums.wantContents = md5.New(), rec.Headers.MD5
 	}
-	if _, err := s.lookup(at.container); err != nil {
+	if _, err := s.containers.lookup(at.container); err != nil {
 		return err // before the body is read
 	}
 	draft, err := s.receive(r, g, sums)

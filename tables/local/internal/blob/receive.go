@@ -153,7 +153,7 @@ func (s *Service) receiveBlock(r *wire.Request, g *auth.Grant, at target, most i
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := s.lookup(at.container); err != nil {
+	if _, err := s.containers.lookup(at.container); err != nil {
 		return nil, nil, err // before the body is read
 	}
 	draft, err := s.receive(r, g, sums)

@@ -14,7 +14,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"sync"
 	"time"
 
 	"furrow/tables/local/internal/auth"
@@ -39,18 +38,16 @@ type Service struct {
 	own     *properties.Keeper
 	locks   *store.Locks // by blob: a write holds one from its first read until Apply
 
-	// schema guards containers. Writers of blobs hold it for reading until Apply, so
-	// that no blob outlives its container.
-	schema     sync.RWMutex
-	containers map[string]*container
+	containers *containers
 }
 
 // New opens the service. It removes files that a crash left over, and blocks that
 // were not committed within a week.
 func New(s *store.Store, fs vfs.FS, dir, account string, key []byte) (*Service, error) {
-	b := &Service{store: s, locks: store.NewLocks(), containers: map[string]*container{}}
-	b.auth = &auth.Verifier{Account: account, Key: key, Policies: b.policies}
-	if err := b.load(); err != nil {
+	cs := &containers{all: map[string]*container{}, store: s}
+	b := &Service{store: s, locks: store.NewLocks(), containers: cs}
+	b.auth = &auth.Verifier{Account: account, Key: key, Policies: cs.policies}
+	if err := cs.load(); err != nil {
 		return nil, err
 	}
 	var err error
@@ -60,6 +57,7 @@ func New(s *store.Store, fs vfs.FS, dir, account string, key []byte) (*Service, 
 	if b.content, err = content.Open(s, fs, dir); err != nil {
 		return nil, b.blame(err)
 	}
+	cs.content = b.content
 	return b, b.expire(time.Now())
 }
 

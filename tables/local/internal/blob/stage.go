@@ -150,7 +150,7 @@ func (s *Service) staged(id store.ID, name string) ([]block, error) {
 func (s *Service) expire(now time.Time) error {
 	r := &wire.Request{Clock: time.Now}
 	byID := map[store.ID]string{}
-	for _, c := range s.containers {
+	for _, c := range s.containers.all {
 		byID[c.ID] = c.Name
 	}
 	it, err := s.store.Iter([]byte{store.PrefixStaged}, []byte{store.PrefixStaged + 1})
