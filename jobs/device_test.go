@@ -394,8 +394,7 @@ func TestAnOvertakenJobLeavesNothingToTheNextRun(t *testing.T) {
 		return err
 	}))
 	var line jobstest.Line
-	m := jobs.Message{Kind: jobs.Device, Pipeline: "live", Run: f.Batch.Slot, First: f.Batch.First, Last: f.Batch.Last}
-	if r := jobstest.Do(t, p, m, &line); r.Overtaken != 1 || r.Folded != 2 {
+	if r := jobstest.Do(t, p, f.Message(), &line); r.Overtaken != 1 || r.Folded != 2 {
 		t.Fatalf("%+v", r)
 	}
 	if len(line.Delays) != 1 || line.Delays[0] <= 0 || line.Delays[0] > 5*time.Second {

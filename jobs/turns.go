@@ -132,6 +132,7 @@ func (c catchup) startChain(ctx context.Context, waiting tables.Entity, now tabl
 		return false, err
 	}
 	place := schema.Place{Month: month, Key: key}
-	c.m.First, c.m.Last, c.m.Mark = place, place, chain.ID
-	return true, c.Put(ctx, c.m, 0)
+	m := c.m.from(place, place)
+	m.Mark = chain.ID
+	return true, c.Put(ctx, m, 0)
 }

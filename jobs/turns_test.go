@@ -138,6 +138,31 @@ func TestTenantFarBehindDoesNotDelayAnother(t *testing.T) {
 	}
 }
 
+// TestDevicesFarBehindGetTurnsBesideThoseThatRest: their messages list none of the devices of the batch's.
+func TestDevicesFarBehindGetTurnsBesideThoseThatRest(t *testing.T) {
+	t.Parallel()
+	const rows = 50
+	c, p := newCrowd(t)
+	c.add(t, "back", 3, rows)
+	at := func(n int) schema.Place {
+		d := schema.DeviceID(fmt.Sprintf("back%03d", n))
+		return schema.Member{Month: jobstest.Month, Device: d, Tenant: "back"}.Place()
+	}
+	c.catchup.Queue, c.catchup.Delays = []jobs.Message{{Kind: jobs.Device, Pipeline: "live",
+		Run: tables.TicksOf(time.Now()), First: at(0), Last: at(2), Only: []schema.Place{at(0), at(2)}, Resting: 1}},
+		[]time.Duration{0}
+	for m, _, more := c.catchup.Take(); more; m, _, more = c.catchup.Take() {
+		put := &jobstest.Line{}
+		c.done[m.First.Device()] += must.Have(p.Do(t.Context(), m, put, saveInto(&m)))(t).Rows
+		for i, next := range put.Queue {
+			must.Succeed(t, c.catchup.Put(t.Context(), next, put.Delays[i]))
+		}
+	}
+	if c.done["back000"] != rows || c.done["back002"] != rows || c.done["back001"] != 0 {
+		t.Errorf("rows folded: %v, want %d of the two that do not rest", c.done, rows)
+	}
+}
+
 var crowded = flag.Int("jobs.crowd", 2000, "how many devices of a tenant are far behind in "+
 	"TestSmallTenantWaitsForTheTurnsOfALargeOneAlone, up to 5,000 in each shard")
 

@@ -17,7 +17,11 @@ type Line struct {
 	Delays []time.Duration
 }
 
+// Put fails with messages that no queue would take.
 func (l *Line) Put(_ context.Context, m jobs.Message, delay time.Duration) error {
+	if _, err := m.Encode(); err != nil {
+		return err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.Queue, l.Delays = append(l.Queue, m), append(l.Delays, delay)
