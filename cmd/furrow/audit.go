@@ -128,6 +128,13 @@ const (
 	auditStill  = 30 * time.Second // without progress: a killed worker does not report
 )
 
+// uncounted returns how many devices of the audits of a run no worker has counted. Counts and the messages that a job
+// has put are written together: where those of a killed worker are missing, nobody knows how many messages are left.
+func uncounted(r worker.RunFigures) int64 {
+	m := r.Months
+	return max(0, m.Devices-m.Held-m.Failing-m.Newer-r.Workers.Audited)
+}
+
 // awaitAudit waits until the figures of a run say that its audits are done. If a worker died, its figures are
 // missing; then it waits until the queues are empty.
 func awaitAudit(c *cli.Context, f *roles.Fleet, p config.Pipeline, run tables.Ticks) (auditLine, error) {
@@ -141,13 +148,18 @@ func awaitAudit(c *cli.Context, f *roles.Fleet, p config.Pipeline, run tables.Ti
 		if now := figures.Workers.Audited + put + done; now != last {
 			moved, last = time.Now(), now
 		}
-		over := figures.Audited()
+		missing := uncounted(figures)
+		over := figures.Audited() && missing == 0
 		if !over && put > 0 && time.Since(moved) > auditStill {
 			if over, err = nothingQueued(c.Context, f.Queue(p)); err != nil {
 				return auditLine{}, err
 			}
 		}
 		if over {
+			if missing > 0 {
+				fmt.Fprintf(c.App.ErrWriter, "%s: the counts of %s are missing: a worker was killed, or messages were given up\n",
+					p.Name, many(missing, "device"))
+			}
 			w := figures.Workers
 			return auditLine{Pipeline: p.Name, Run: run.Time(), Done: true, Audits: done, Devices: w.Audited, Late: w.Late,
 				Refolded: w.Refolded, Missing: w.Missing, Failed: w.Failed}, nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker"
 )
 
@@ -64,4 +65,18 @@ func TestAuditProgressSaysWhatItWaitsFor(t *testing.T) {
 	says("a worker plans the audits")
 	figures.Months.Audits, figures.Workers.Jobs = 3, map[string]int64{"audit done": 1}
 	says("1 of 3 audit messages are done")
+}
+
+// TestAnAuditWithoutTheCountsOfAKilledWorkerIsNotOver: the messages that its jobs put are not counted either, so that
+// one of these that is done looks like the last.
+func TestAnAuditWithoutTheCountsOfAKilledWorkerIsNotOver(t *testing.T) {
+	t.Parallel()
+	r := worker.RunFigures{Months: schema.MonthFigures{Devices: 30, Held: 1, Audits: 1}}
+	r.Workers.Jobs = map[string]int64{"master done": 1, "month done": 1, "audit done": 1}
+	if !r.Audited() || uncounted(r) != 29 {
+		t.Errorf("%d devices are uncounted", uncounted(r))
+	}
+	if r.Workers.Audited = 30; uncounted(r) != 0 {
+		t.Errorf("%d devices are uncounted of those that were audited", uncounted(r))
+	}
 }
