@@ -50,8 +50,9 @@ func showEstimate(c *cli.Context) error {
 	if !c.IsSet("devices") {
 		return usagef(c, "--devices is required: how many devices the fleet has")
 	}
+	devices := c.Int("devices")
 	if err := cmp.Or(between(c, 1, 100_000_000, "devices"), between(c, 1, 1000, "sensors"), between(c, 1, 100, "at-once"),
-		between(c, 1, 100_000, "tenants"), between(c, 1, 1200, "months")); err != nil {
+		between(c, 1, min(100_000, devices), "tenants"), between(c, 1, min(1200, devices), "months")); err != nil {
 		return err
 	}
 	file, err := configFile(c)
@@ -62,7 +63,7 @@ func showEstimate(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	fleet := estimate.Fleet{Devices: c.Int("devices"), Every: durationOf(c, "every"), AtOnce: c.Int("at-once"),
+	fleet := estimate.Fleet{Devices: devices, Every: durationOf(c, "every"), AtOnce: c.Int("at-once"),
 		Token: durationOf(c, "life"), Sensors: c.Int("sensors"), Tenants: c.Int("tenants"), Months: c.Int("months")}
 	e, err := estimate.Of(fleet, configured)
 	if err == nil && c.IsSet("fresh") {

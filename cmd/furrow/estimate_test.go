@@ -37,6 +37,8 @@ func TestEstimateOfALargeFleetNamesItsLimits(t *testing.T) {
 		"estimate --devices 0":                "--devices is 0",
 		"estimate --devices 5 --sensors 1001": "--sensors is 1001",
 		"estimate --devices 5 --at-once 101":  "--at-once is 101",
+		"estimate --devices 5 --tenants 6":    "between 1 and 5",
+		"estimate --devices 5 --months 6":     "between 1 and 5",
 		"estimate --devices 5 --every 99ms":   "at least 100ms", // a day of readings is folded
 		"estimate --devices 5 --every 367d":   "at most 366d",
 		"estimate --devices 5 --config /no":   "/no",
