@@ -27,6 +27,7 @@ func (x *mergeFleet) opens(t testing.TB) {
 // them; at each operation of one, the other is done. Each reading is there once.
 func TestMergesBesideHours(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	merge := mergeActs()["merge"]
 	acts := map[string]func(*mergeFleet, *testing.T, policy.Transporter){
 		"hour": func(x *mergeFleet, t *testing.T, through policy.Transporter) {

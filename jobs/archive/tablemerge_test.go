@@ -331,6 +331,7 @@ func (x *mergeFleet) vanishMember(t testing.TB, n int) {
 // be, whoever was first, and another merge leaves few files.
 func TestMergesBesideOthers(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	acts := mergeActs()
 	for what, act := range acts {
 		for _, summed := range []bool{false, true} {

@@ -14,6 +14,7 @@ import (
 	"furrow/jobs/archive"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -90,6 +91,7 @@ func (c *trickle) join(t *testing.T, n int) {
 // time, which is two thirds of what is written; a whole day each time would be 19.
 func TestLateRowsAreWrittenOnceOrTwice(t *testing.T) {
 	t.Parallel()
+	effort.Alone(t)
 	for what, summed := range map[string]archive.Summed{
 		"readings": {},
 		"with rollups and reports": {Rollups: []schema.Window{schema.Hour, schema.Daily},
