@@ -311,6 +311,7 @@ var errRefused = errors.New("refused")
 
 // TestQueueTakesSmallMessages cuts what does not fit.
 func TestQueueTakesSmallMessages(t *testing.T) {
+	effort.Alone(t)
 	queueTakes(t, "", func(text string) (string, error) { return text, nil })
 	queueTakes(t, "base64", func(text string) (string, error) {
 		decoded, err := base64.StdEncoding.DecodeString(text)

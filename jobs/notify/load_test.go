@@ -120,6 +120,7 @@ func TestSlowTargetDelaysNoOther(t *testing.T) {
 // TestReceiverGetsNoMoreThanItTakes: it takes 50 messages a minute, and says so by Retry-After. In each minute it has
 // to refuse one message at most.
 func TestReceiverGetsNoMoreThanItTakes(t *testing.T) {
+	effort.Alone(t)
 	f, rec := newFixture(t), newReceiver(t)
 	taken, refused := map[time.Time]int{}, map[time.Time]int{}
 	rec.refuse = func(*http.Request, cloudEvent) int {
@@ -153,6 +154,7 @@ func TestReceiverGetsNoMoreThanItTakes(t *testing.T) {
 
 // TestReceiverOfSmallMessagesGetsSmallOnes: a message of a thousand incidents is too large for it, so it gets parts.
 func TestReceiverOfSmallMessagesGetsSmallOnes(t *testing.T) {
+	effort.Alone(t)
 	f, rec := newFixture(t), newReceiver(t)
 	rec.refuse = func(_ *http.Request, e cloudEvent) int {
 		if len(e.Data.Incidents) > 300 {

@@ -126,8 +126,10 @@ func TestReserveIsForTheProcessThatHasTheDirectory(t *testing.T) {
 	stop()
 	other, err := disk.Create("other", "another program")
 	must(t, err)
-	for block := make([]byte, 1<<10); err == nil; {
-		_, err = other.Write(block)
+	for _, size := range []int{1 << 20, 1 << 10} {
+		for err = nil; err == nil; {
+			_, err = other.Write(make([]byte, size))
+		}
 	}
 	if _, err := Open(disk, "data/db", 0, slog.New(slog.DiscardHandler)); !errors.Is(err, ErrInUse) {
 		t.Errorf("%v, want %v", err, ErrInUse)
