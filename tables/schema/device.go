@@ -34,8 +34,8 @@ type Device struct {
 	// Noted is the Awake that its membership has at least: until when tokens let the device write. It is written after
 	// that one.
 	Noted tables.Ticks `row:"Noted,int64,omitzero"`
-	// NotedIn is the version of its membership that the last note made, which agrees with the record. Whoever changes the
-	// record otherwise takes it away.
+	// NotedIn is the version of its membership that the last note made or found: its Awake is Noted, and it agrees with
+	// the record. Whoever changes the record otherwise takes it away.
 	NotedIn tables.ETag `row:"NotedIn,omitzero"`
 	ETag    tables.ETag // of the version that was read
 }
