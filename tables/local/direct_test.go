@@ -12,7 +12,6 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/azuretest"
-	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/local"
 )
@@ -46,7 +45,6 @@ func (o otherServices) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestStorageIsTheSameWithoutAConnection holds it to every assumption about the service.
 func TestStorageIsTheSameWithoutAConnection(t *testing.T) {
 	t.Parallel()
-	effort.Alone(t)
 	others := &otherServices{}
 	account, direct := started(t, others)
 	others.blobs, account.Transport = account.BlobURL, &http.Client{Transport: direct}

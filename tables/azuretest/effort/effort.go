@@ -82,10 +82,11 @@ func Each(t *testing.T, usual int, try func(t *testing.T, n int) (more bool)) {
 	}
 }
 
-// Alone leaves a test out where races are looked for, with -short: in it, one thing is done after the other.
+// Alone leaves a test out where races are looked for in a quarter of an hour, with -short: in it, one thing is done
+// after the other. Where FURROW_TEST_ALONE is set, as .ci/long does, it is not left out.
 func Alone(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
+	if testing.Short() && os.Getenv("FURROW_TEST_ALONE") == "" {
 		t.Skip("nothing runs at once")
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/local/internal/store"
 
@@ -83,7 +82,6 @@ func TestDeletedRowsGiveTheirSpaceBack(t *testing.T) {
 // TestGarbageOfASnapshotIsNotCompactedOverAndOver, because that would write all files again at each look.
 func TestGarbageOfASnapshotIsNotCompactedOverAndOver(t *testing.T) {
 	t.Parallel()
-	effort.Alone(t)
 	const rows = 20_000
 	s := crowded(t, rows)
 	snapshot := s.Snapshot()
